@@ -40,7 +40,7 @@ _CACHES = {
 _KINDS = {
     "linkers": ("wgsl/linking/", "/assembly.py", "composing/functions.py", "groups/functions.py"),
     "syntax trees": ("/tree.py", "/facts.py"),
-    "type systems": ("/infer.py", "/types.py", "types/layouts.py"),
+    "type systems": ("/infer.py", "/types.py"),
     "evaluators of constants": (
         "/evaluate.py",
         "wgsl/lint/constants.py",

@@ -16,9 +16,9 @@ import pytest
 from setuptools import find_namespace_packages
 
 import wgsl_kernels
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.unit import unit_of
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -187,7 +187,7 @@ def test_no_shader_declares_a_name_twice() -> None:
     for file in _files(".wesl", ".wgsl"):
         text = Text(file.relative_to(ROOT).as_posix(), file.read_text())
         if file.suffix == ".wgsl":
-            times = Counter(one.name for one in read(text).declarations if one.name)
+            times = Counter(one.name for one in parse(text).declarations if one.name)
             assert {name: n for name, n in times.items() if n > 1} == {}, file
             continue
         names = sorted(parse_source(text).conditions)

@@ -17,6 +17,7 @@ from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text, sh
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.printer import spell
 
 SHADERS = shaders_folder()
 FOLDERS = (FOLDER, "tensors")
@@ -51,8 +52,8 @@ def _has_halves() -> bool:
 
 @pytest.mark.gpu
 def test_what_any_kernel_may_call_compiles_as_it_stands() -> None:
-    facts = load_file(FOR_ANY_KERNEL).facts
-    half, text = facts.functions[HALF].span, facts.text.text
+    source = load_file(FOR_ANY_KERNEL)
+    half, text = source.functions[HALF].span, source.own.text.text
     without = text[: half.begin] + text[half.end :]
 
     check_compiles(f"enable f16;\n{text}" if _has_halves() else without)
@@ -77,10 +78,10 @@ ARGUMENTS = {
 @pytest.mark.gpu
 @pytest.mark.parametrize("name", common_functions())
 def test_what_any_kernel_may_call_composes(name: str) -> None:
-    function = load_file(FOR_ANY_KERNEL).facts.functions[name]
+    function = load_file(FOR_ANY_KERNEL).functions[name]
     if name == HALF and not _has_halves():
         return
-    given = ", ".join(ARGUMENTS[f"{one.name}: {one.type}"] for one in function.parameters)
+    given = ", ".join(ARGUMENTS[f"{one.name}: {spell(one.type)}"] for one in function.parameters)
     call = f"{name}({given});" if function.returns is None else f"let v = {name}({given});"
     enable = "enable f16;\n" if name == HALF else ""
     main = f"@compute @workgroup_size(1) fn main() {{ {call} store_y(0u, load_x(0u)); }}\n"

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
 from wgsl_kernels.engine.registry.registry import announce_change
-from wgsl_kernels.wgsl.facts.reader import read
-from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.types.layouts import TypeLayouts, template_of
+from wgsl_kernels.wgsl.types.kinds import Array, Atomic, Scalar, StructType, Type, Vector
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,37 +51,33 @@ def poisoned() -> Iterator[set[str]]:
 
 def poison(text: str, entry: str, met: set[str]) -> str:
     """Return a shader's text, the entry point of which begins with poisoning."""
-    facts = read(Text("poisoned.wgsl", text))
-    types = TypeLayouts.of(facts.structs, facts.aliases, {}, facts.constants, {})
-    found = [one for one in facts.variables.values() if one.space == "workgroup"]
+    module = parse(Text("poisoned.wgsl", text))
+    types = NamedTypes(module.declarations)
+    found = [one for one in module.variables.values() if one.space == "workgroup"]
     if not found:
         return text
     met |= {one.name for one in found}
-    written = " ".join(_filled(types, one.name, one.type, 0) for one in found)
-    main = next(
-        one
-        for one in facts.module.declarations
-        if isinstance(one, tree.Function) and one.ident.name == entry
-    )
-    begin = main.body.begin + 1
+    written = " ".join(_filled(types, one.name, types.of(one.type), 0) for one in found)
+    begin = module.functions[entry].body.begin + 1
     filling = f"var POISON = {BITS}u; {written} workgroupBarrier();"
     return f"{text[:begin]} {filling} {text[begin:]}"
 
 
-def _filled(types: TypeLayouts, target: str, type_: str, depth: int) -> str:
+def _filled(types: NamedTypes, target: str, type_: Type | None, depth: int) -> str:
     """Return the statements that poison a variable; all lanes write the same."""
-    resolved = types.resolve(type_)
-    name, inner = template_of(resolved)
-    if name == "array":
+    if isinstance(type_, Array):
         place = f"poison_{depth}"
-        body = _filled(types, f"{target}[{place}]", inner[0], depth + 1)
-        loop = f"var {place} = 0u; {place} < u32({inner[1]}); {place}++"
+        body = _filled(types, f"{target}[{place}]", type_.element, depth + 1)
+        loop = f"var {place} = 0u; {place} < u32({type_.count}); {place}++"
         return f"for ({loop}) {{ {body} }}"
-    if name == "atomic":
-        return f"atomicStore(&{target}, {_SCALARS[inner[0]]});"
-    if name.startswith("vec"):
-        return f"{target} = {resolved}({_SCALARS[inner[0]]});"
-    if resolved in types.structs:
-        fields = types.structs[resolved].fields
-        return " ".join(_filled(types, f"{target}.{one.name}", one.type, depth) for one in fields)
-    return f"{target} = {_SCALARS[resolved]};"
+    if isinstance(type_, Atomic):
+        return f"atomicStore(&{target}, {_SCALARS[type_.element.name]});"
+    if isinstance(type_, Vector):
+        return f"{target} = {type_}({_SCALARS[type_.element.name]});"
+    if isinstance(type_, StructType):
+        return " ".join(
+            _filled(types, f"{target}.{one.name}", types.of(one.type), depth)
+            for one in types.fields(type_)
+        )
+    assert isinstance(type_, Scalar), f"{target}: {type_}"
+    return f"{target} = {_SCALARS[type_.name]};"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from wgsl_kernels.wgsl.facts.inline import inline_text, note_python_file
+from wgsl_kernels.wgsl.syntax.inline import inline_text, note_python_file
 
 if TYPE_CHECKING:
     from pathlib import Path

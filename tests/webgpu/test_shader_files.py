@@ -73,7 +73,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) ->
     path.write_bytes(b"\xef\xbb\xbf" + OP.replace("\n", "\r\n").encode())
     wk.wgsl_kernel("Shaky", str(path), override=True)
     assert _run() == [2.0, 3.0]
-    assert load_text("\ufeff" + OP, "<inline>", tmp_path).facts.text.text == OP
+    assert load_text("\ufeff" + OP, "<inline>", tmp_path).own.text.text == OP
 
 
 @pytest.mark.gpu
@@ -252,7 +252,7 @@ def test_a_file_that_loses_a_function_says_so_once_it_is_read_again(
 
 
 def test_a_skeleton_without_main_is_named() -> None:
-    facts = load_text("fn start() { }\n", "maps/map.wgsl", Path()).facts
+    source = load_text("fn start() { }\n", "maps/map.wgsl", Path())
     with pytest.raises(wk.ShaderError, match=r"maps/map\.wgsl: fn main is missing; found fn start"):
-        _ = facts.functions["main"]
-    assert facts.functions.get("main") is None
+        _ = source.functions["main"]
+    assert source.functions.get("main") is None

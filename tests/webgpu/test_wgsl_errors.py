@@ -129,7 +129,7 @@ def test_names_that_clash_are_numbered_and_places_stay_the_authors(tmp_path: Pat
         "fn op(x: T) -> T { return a::f(x) + g(x) + package::b::f(x); }\n"
     )
     source = load_file(tmp_path / "k.wesl")
-    assert "f(x) + g(x) + g(x);" in source.facts.text.text
+    assert "f(x) + g(x) + g(x);" in source.own.text.text
     message = error_of(source)
     assert f"{tmp_path}/b.wesl:3:14: " in message
     (tmp_path / "b.wesl").write_text("fn f(x: f32) -> f32 { return 2.0 * x; }\n")
@@ -143,8 +143,8 @@ def test_a_module_that_has_changed_is_read_again(tmp_path: Path) -> None:
     for value in ("1.0", "2.0"):
         (tmp_path / "a.wgsl").write_text(f"fn f(x: f32) -> f32 {{ return {value}; }}\n")
         os.utime(tmp_path / "a.wgsl", (float(value), float(value)))
-        facts = load_file(tmp_path / "k.wesl").imported[0]
-        assert value in facts.text.text
+        library = load_file(tmp_path / "k.wesl").imported[0]
+        assert value in library.text.text
 
 
 def test_a_missing_module_points_at_its_import(tmp_path: Path) -> None:

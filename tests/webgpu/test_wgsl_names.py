@@ -92,7 +92,7 @@ def test_what_a_declaration_needs_leaves_out_its_own_names() -> None:
     found = names(
         "fn f(a: T, @builtin(subgroup_size) n: u32) -> T { let b = a; return h(b).x + K; }"
     )
-    assert found.needs == (frozenset({"T", "u32", "h", "K", "subgroup_size"}),)
+    assert found.needs == {"T", "u32", "h", "K", "subgroup_size"}
 
 
 def test_members_are_listed_by_the_name_before_the_dot() -> None:
@@ -103,7 +103,7 @@ def test_members_are_listed_by_the_name_before_the_dot() -> None:
 
 def test_a_body_that_is_not_understood_needs_all_of_its_names() -> None:
     found = names("fn f(a: T) { let b = a c.d; }")
-    assert found.needs == (frozenset({"T", "a", "b", "c"}),)
+    assert found.needs == {"T", "a", "b", "c"}
 
 
 @pytest.mark.parametrize(

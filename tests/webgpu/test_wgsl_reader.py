@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import Facts, OtherDeclaration
-from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.parser import parse_expression
+from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.tokens import tokenize
 from wgsl_kernels.wgsl.types.constants import ConstantValues, NotConstantError
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
-
-if TYPE_CHECKING:
-    from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 KERNEL = """\
 enable f16, subgroups;
@@ -39,8 +36,13 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) { tile[id.x][0].x = 1.0; }
 """
 
 
-def facts(text: str) -> Facts:
-    return read(Text("a.wgsl", text))
+def module(text: str) -> tree.Module:
+    return parse(Text("a.wgsl", text))
+
+
+def spelled(node: tree.Expression | None) -> str:
+    assert node is not None
+    return spell(node)
 
 
 def expression(text: str) -> tree.Expression:
@@ -50,14 +52,14 @@ def expression(text: str) -> tree.Expression:
 
 
 def value_of(text: str, constants: str = "") -> float:
-    return ConstantValues(facts(constants).constants).number(expression(text))
+    return ConstantValues(module(constants).constants).number(expression(text))
 
 
 def test_declarations_are_found_with_their_parts() -> None:
-    found = facts(KERNEL)
-    assert [(d.keyword, d.arguments) for d in found.directives] == [
-        ("enable", "f16, subgroups"),
-        ("diagnostic", "(off, derivative_uniformity)"),
+    found = module(KERNEL)
+    assert [(d.keyword, d.words) for d in found.directives] == [
+        ("enable", ("f16", "subgroups")),
+        ("diagnostic", ("off", "derivative_uniformity")),
     ]
     assert [i.path for i in found.includes] == ["include/safe_math.wgsl"]
     assert found.constants["K"].keyword == "override"
@@ -65,38 +67,37 @@ def test_declarations_are_found_with_their_parts() -> None:
         expression("f32"),
         expression("2.5"),
     )
-    assert found.aliases["Row"].type == "array<vec4<f32>, TILE*(2+1)>"
-    assert [(f.name, f.type) for f in found.structs["Params"].fields] == [
+    assert found.aliases["Row"].type == expression("array<vec4<f32>, TILE*(2+1)>")
+    assert [(f.name, spelled(f.type)) for f in found.structs["Params"].fields] == [
         ("x_shape", "vec2<u32>"),
         ("rows", "array<vec4<u32>, 2>"),
     ]
     y = found.variables["y"]
-    assert (y.space, y.access, y.type, y.group, y.binding) == (
-        "storage", "read_write", "array<atomic<u32>>", 0, 7,
-    )  # fmt: skip
+    assert (y.space, y.access, spelled(y.type)) == ("storage", "read_write", "array<atomic<u32>>")
     assert found.variables["params"].access == "read"
     area = found.functions["area"]
-    assert [(p.name, p.type) for p in area.parameters] == [
+    assert [(p.name, spelled(p.type)) for p in area.parameters] == [
         ("p", "ptr<function, vec2<f32>>"),
         ("n", "u32"),
     ]
-    assert area.returns == "vec2f"
+    assert spelled(area.returns) == "vec2f"
     assert found.functions["main"].workgroup_size == (expression("TILE"), expression("TILE / 2"))
     assert found.functions["main"].is_entry
     assert found.is_whole
 
 
 def test_names_after_a_dot_or_in_comments_are_not_used() -> None:
-    found = facts(KERNEL)
+    found = resolve(Text("a.wgsl", KERNEL))
     assert found.indexed == {"tile"}
-    assert "x" not in found.functions["main"].identifiers
-    assert {"tile", "id"} <= found.functions["main"].identifiers
+    used = {one.ident.name for one in found.uses}
+    assert "x" not in used
+    assert {"tile", "id"} <= used
 
 
 def test_spans_cover_what_they_name() -> None:
-    found = facts(KERNEL)
+    found = module(KERNEL)
     for declaration in found.declarations:
-        if not isinstance(declaration, OtherDeclaration):
+        if not isinstance(declaration, (tree.ConstAssert, tree.Broken)):
             span = declaration.name_span
             assert KERNEL[span.begin : span.end] == declaration.name
             text = KERNEL[declaration.span.begin : declaration.span.end]
@@ -109,7 +110,7 @@ def test_number_literals_are_one_token_each() -> None:
 
 
 def test_a_declaration_that_breaks_off_is_left_to_the_compiler() -> None:
-    found = facts("const A = 3\nfn ok() {}\nfn () {}\nstruct S { a }\nvar<private> x: f32;\n")
+    found = module("const A = 3\nfn ok() {}\nfn () {}\nstruct S { a }\nvar<private> x: f32;\n")
     assert not found.is_whole
     assert "ok" in found.functions
     assert "x" in found.variables
@@ -129,7 +130,7 @@ def test_a_declaration_that_breaks_off_is_left_to_the_compiler() -> None:
 )  # fmt: skip
 def test_errors_of_the_reader_point_at_the_place(text: str, message: str) -> None:
     with pytest.raises(ShaderError) as caught:
-        facts(text)
+        parse(Text("a.wgsl", text))
     assert message in str(caught.value)
 
 
@@ -158,21 +159,21 @@ def test_a_constant_that_names_itself_ends() -> None:
 
 
 def test_layouts_follow_the_tables_of_wgsl() -> None:
-    found = facts(
+    found = module(
         KERNEL + "struct In { a: f32, b: vec3<f32>, c: f32, @size(32) d: u32, e: mat3x2<f32> }\n"
     )
-    types = TypeLayouts.of(found.structs, found.aliases, {"T": "f16"}, found.constants, {})
+    types = TypeLayouts(NamedTypes(found.declarations, {"T": "f16"}, {}))
     sizes = {
         "f32": (4, 4), "vec2<f32>": (8, 8), "vec3f": (12, 16), "vec4<T>": (8, 8),
         "array<vec3<f32>, 2>": (32, 16), "atomic<u32>": (4, 4), "mat4x3<f32>": (64, 16),
         "Row": (48 * 16, 16), "Params": (48, 16), "In": (96, 16), "array<T, 3>": (6, 2),
     }  # fmt: skip
     for name, (size, align) in sizes.items():
-        layout = types.layout(name)
+        layout = types.written(name)
         assert (layout.size, layout.align) == (size, align), name
     assert types.members(found.structs["In"].fields)[0] == (0, 16, 28, 32, 64)
     with pytest.raises(UnknownTypeError):
-        types.layout("array<f32>")
+        types.written("array<f32>")
 
 
 def test_reserved_words_take_an_underscore() -> None:

@@ -91,7 +91,7 @@ def _in_the_file(subject: Subject, known: set[str]) -> Iterator[Finding]:
     source = _source(subject)
     if source is None:
         return
-    text = source.facts.text
+    text = source.own.text
     for one in diagnose(text, _Anything()):
         place = text.place(one.span.begin)
         if place.label not in known:
@@ -117,17 +117,17 @@ def _misspelt(subject: Subject) -> Iterator[Finding]:
     source = _source(subject)
     if source is None:
         return
-    facts = source.facts
-    called = {name for declaration in facts.declarations for name in declaration.needs}
-    have = set(facts.functions)
-    for name, function in facts.functions.items():
+    file = source.own
+    called = file.needs
+    have = set(file.module.functions)
+    for name, function in file.module.functions.items():
         if name in HOOKS or name in called or function.is_entry or name.startswith("op_"):
             continue
         near = difflib.get_close_matches(name, [one for one in HOOKS if one not in have], 1, 0.7)
         if near:
-            place = facts.text.place(function.name_span.begin)
+            place = file.text.place(function.name_span.begin)
             words = f"nothing calls {name}. Did you mean {near[0]!r}?"
-            line = facts.text.line(place.line)
+            line = file.text.line(place.line)
             yield Finding(
                 "misspelt-hook", words, subject.name, place.file, place.line, place.column,
                 len(name), line,

@@ -22,6 +22,7 @@ from wgsl_kernels.engine.registry.signature import Input, Signature, find_signat
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -127,7 +128,7 @@ def _tensors(source: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
     read = [one for one in source.variables.values() if one.space == "storage"]
     inputs = [one.name for one in read if one.access != "read_write"]
     outputs = [one.name for one in read if one.access == "read_write"]
-    needed = {one for function in source.functions.values() for one in function.needs}
+    needed = {one for function in source.functions.values() for one in source.needs_of(function)}
     loaded = sorted(found[1] for one in needed if (found := _READ.fullmatch(one)))
     stored = sorted(one.removeprefix("store_") for one in needed if one.startswith("store_"))
     inputs += [one for one in loaded if one not in inputs]
@@ -137,14 +138,18 @@ def _tensors(source: Source) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _fields(source: Source) -> dict[str, Any]:
     """Return a value for each field of a parameter block that tells no fact of a tensor."""
-    uniform = {one.type for one in source.variables.values() if one.space == "uniform"}
+    uniform = {
+        one.type.name
+        for one in source.variables.values()
+        if one.space == "uniform" and one.type is not None
+    }
     found: dict[str, Any] = {}
     for struct in source.structs.values():
         if struct.name != "Attrs" and struct.name not in uniform:
             continue
         for field in struct.fields:
             if not field.name.endswith(FACT_ENDINGS):
-                count = _COUNTS.match(field.type)
+                count = _COUNTS.match(spell(field.type))
                 found[field.name] = (1,) * int(count[1]) if count else 1
     return found
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def lint_file(path: Path) -> list[Finding]:
     """Return what can be said of a shader file by itself, without a GPU."""
     try:
-        text = load_file(path.resolve()).facts.text
+        text = load_file(path.resolve()).own.text
     except ShaderError as error:
         found = placed_finding(error)
         return [] if _is_template(path) else [found or Finding("syntax", str(error), "", str(path))]
@@ -41,7 +41,7 @@ def lint_kernel(name: str) -> list[Finding]:
     func = None if kernel is None else kernel.func
     try:
         if isinstance(func, ShaderKernel):
-            return lint_text(func.source.facts.text, name)
+            return lint_text(func.source.own.text, name)
         return lint_text(func.file().text, name) if isinstance(func, ProductForm) else []
     except ShaderError as error:
         found = placed_finding(error, name)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.problem import Problem
 
 _CONDITIONAL = frozenset({"if", "elif", "else"})
 _DECLARED = frozenset({"fn", "struct", "alias", "var", "const", "override"})
@@ -347,6 +348,6 @@ def turned_off(nodes: Iterable[tree.Attribute | tree.Directive]) -> frozenset[st
     return frozenset(found)
 
 
-def _earliest(problems: list[tree.Problem]) -> tuple[str, int, str]:
+def _earliest(problems: list[Problem]) -> tuple[str, int, str]:
     first = min(problems, key=lambda problem: problem.begin)
     return first.message, first.begin, first.code

@@ -6,10 +6,10 @@ import bisect
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.facts.dependencies import refuse_second
 from wgsl_kernels.wgsl.linking.conditions import translate
 from wgsl_kernels.wgsl.linking.grammar import parse_source, turned_off
 from wgsl_kernels.wgsl.linking.source import WILDCARD
+from wgsl_kernels.wgsl.names.dependencies import refuse_second
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.known import once_per_text

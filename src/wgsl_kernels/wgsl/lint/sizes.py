@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.lint.remarks import Remark, functions_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,8 +49,7 @@ def size_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
     """Yield a remark for each function whose variables are too large, and for private ones."""
     if not may_be_large(module.text.text):
         return
-    facts = read(module.text)
-    layouts = TypeLayouts.of(facts.structs, facts.aliases, {}, facts.constants, {})
+    layouts = TypeLayouts(NamedTypes(module.declarations, overrides={}))
     for function in functions_of(module):
         own = [one for one in descendants(function.body) if isinstance(one, tree.Var)]
         yield from _of_several(own, f"of {function.ident.name}", layouts, types)
@@ -77,14 +76,13 @@ def _of_several(
 
 def _bytes(variable: tree.Var, layouts: TypeLayouts, types: Types) -> int:
     """Return the bytes of a variable, 0 where its type is not known."""
-    if variable.type is not None:
-        text = spell(variable.type)
-    elif variable.value is not None and (found := types.value_of(variable.value)) is not None:
-        text = str(found)
-    else:
+    found = layouts.types.of(variable.type)
+    if variable.type is None and variable.value is not None:
+        found = types.value_of(variable.value)
+    if found is None:
         return 0
     try:
-        size = layouts.layout(text).size
+        size = layouts.of(found).size
     except UnknownTypeError:
         return 0
-    return size // 4 if re.search(r"\bbool\b", text) else size
+    return size // 4 if re.search(r"\bbool\b", str(found)) else size

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.wgsl.names.predeclared import PREDECLARED, is_predeclared
@@ -12,6 +12,7 @@ from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -53,8 +54,6 @@ class Names:
         symbols: Every declared name but the fields of structs, in the order of the text.
         uses: Every use, in the order of the text.
         seen: Where each local name is seen from.
-        needs: For each declaration of the module, the names that it takes from outside of
-            itself: of the module, of the composer, of WGSL, built-in values included.
         indexed: The names that come before a ``[``.
         members: For each name that stands before a dot, the members that are asked of it.
     """
@@ -63,9 +62,26 @@ class Names:
     symbols: tuple[Symbol, ...]
     uses: tuple[Use, ...]
     seen: Mapping[Symbol, Span]
-    needs: tuple[frozenset[str], ...]
     indexed: frozenset[str]
     members: Mapping[str, tuple[str, ...]]
+    _needs: Mapping[int, frozenset[str]]
+
+    @property
+    def text(self) -> Text:
+        """The file."""
+        return self.module.text
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The names that the declarations of the module take from outside of themselves."""
+        return frozenset().union(*map(self.needs_of, self.module.declarations))
+
+    def needs_of(self, declaration: tree.Declaration) -> frozenset[str]:
+        """Return the names that one of the declarations takes from outside of itself.
+
+        They are of the module, of the composer, of WGSL; built-in values are included.
+        """
+        return self._needs[id(declaration)]
 
     @property
     def unresolved(self) -> tuple[Use, ...]:
@@ -78,7 +94,7 @@ class Names:
 
     def problems(
         self, known: Collection[str] = (), begin: int | None = None
-    ) -> tuple[tree.Problem, ...]:
+    ) -> tuple[Problem, ...]:
         """Return what to say of each unresolved name that is not ``known`` from elsewhere.
 
         The first few are held against the names that there are, for the nearest of them.
@@ -88,7 +104,7 @@ class Names:
             begin: Where the only name begins that is of interest.
         """
         outer = {*known} | PREDECLARED | {s.name for s in self.symbols if s.is_global}
-        found: list[tree.Problem] = []
+        found: list[Problem] = []
         for use in self.unresolved:
             name = use.ident.name
             if name not in known and begin in (None, use.ident.begin):
@@ -97,7 +113,7 @@ class Names:
                     near = _nearest(name, outer | self.visible_at(use.ident.begin))
                 hint = f" Did you mean {near!r}?" if near else ""
                 message = f"nothing is called {name!r} here.{hint}"
-                found.append(tree.Problem(message, use.ident.begin, "unknown-name"))
+                found.append(Problem(message, use.ident.begin, "unknown-name"))
         return tuple(found)
 
     def visible_at(self, offset: int) -> frozenset[str]:
@@ -128,7 +144,7 @@ def resolve(source: Text) -> Names:
     """
     if isinstance(source, EditedText) and source.known is not None:
         known: Names = source.known
-        return known
+        return replace(known, module=replace(known.module, text=source))
     return names_of(parse(source))
 
 
@@ -167,11 +183,11 @@ class _Resolver:
                 self._declare(declaration.ident, _VALUES[declaration.keyword])
             elif not isinstance(declaration, (tree.ConstAssert, tree.Broken)):
                 self._declare(declaration.ident, _GLOBAL_KINDS[type(declaration)])
-        needs: list[frozenset[str]] = []
+        needs: dict[int, frozenset[str]] = {}
         for declaration in self.module.declarations:
             self.needed = set()
             _VISITS[type(declaration)](self, declaration)
-            needs.append(frozenset(self.needed))
+            needs[id(declaration)] = frozenset(self.needed)
         symbols = sorted(self.symbols, key=lambda symbol: symbol.ident.begin)
         uses = sorted(self.uses, key=lambda use: use.ident.begin)
         return Names(
@@ -179,9 +195,9 @@ class _Resolver:
             tuple(symbols),
             tuple(uses),
             self.seen,
-            tuple(needs),
             frozenset(self.indexed),
             {name: tuple(members) for name, members in self.members.items()},
+            needs,
         )
 
     def _declare(self, ident: tree.Ident, kind: Kind, begin: int = 0) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.errors.errors import REFUSED
+from wgsl_kernels.wgsl.syntax.problem import Problem
 from wgsl_kernels.wgsl.syntax.tokens import END, NAME, NUMBER, TEMPLATE, scan
 from wgsl_kernels.wgsl.syntax.tree import (
     Access,
@@ -21,7 +22,6 @@ from wgsl_kernels.wgsl.syntax.tree import (
     Literal,
     Name,
     Paren,
-    Problem,
     Unary,
 )
 

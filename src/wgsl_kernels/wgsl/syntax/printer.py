@@ -48,8 +48,10 @@ def print_declaration(
     writer.write_to(text, source)
 
 
-def spell(node: tree.Expression, *, blank: str = "") -> str:
-    """Return an expression or a type in one line, with ``blank`` around operators."""
+def spell(node: tree.Expression | None, *, blank: str = "") -> str:
+    """Return an expression or a type in one line, with ``blank`` around operators; '' for none."""
+    if node is None:
+        return ""
     writer = _Printer((), blank=blank)
     writer.node(node)
     return writer.text()

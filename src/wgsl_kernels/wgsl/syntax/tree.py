@@ -7,10 +7,15 @@ taste is not in the tree: trailing commas, empty statements, the colon of a case
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-from wgsl_kernels.wgsl.errors.errors import REFUSED, ShaderError, coded
 from wgsl_kernels.wgsl.syntax.places import Span, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from wgsl_kernels.wgsl.syntax.problem import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,37 @@ class Ident(Node):
     """The name that a declaration gives, or that a member has."""
 
     name: str
+
+
+class _GivesName:
+    """A node that gives a name."""
+
+    __slots__ = ()
+    ident: Ident
+
+    @property
+    def name(self) -> str:
+        """The name alone."""
+        return self.ident.name
+
+    @property
+    def name_span(self) -> Span:
+        """The characters of the name."""
+        return self.ident.span
+
+
+class _GivesNone:
+    """A declaration that gives no name."""
+
+    __slots__ = ()
+    name = ""
+    begin: int
+    end: int
+
+    @property
+    def name_span(self) -> Span:
+        """The characters that stand for the name where one shows the declaration: all."""
+        return Span(self.begin, self.end)
 
 
 # Expressions. A type is an expression too: a Name.
@@ -116,7 +152,7 @@ class Attribute(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Broken(Node):
+class Broken(_GivesNone, Node):
     """Text that is not understood, as written, with the names in it."""
 
     text: str
@@ -127,7 +163,7 @@ class Broken(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Var(Node):
+class Var(_GivesName, Node):
     """``var<templates> name: type = value``."""
 
     attributes: tuple[Attribute, ...]
@@ -136,9 +172,23 @@ class Var(Node):
     type: Name | None
     value: Expression | None
 
+    @property
+    def space(self) -> str:
+        """The address space, empty where none is written."""
+        return _word(self.templates, 0)
+
+    @property
+    def access(self) -> str:
+        """How its memory may be used: as written, or by the address space."""
+        space = self.space
+        if space == "uniform":
+            return "read"
+        default = "read" if space == "storage" else "read_write" if space else ""
+        return _word(self.templates, 1) or default
+
 
 @dataclass(frozen=True, slots=True)
-class Value(Node):
+class Value(_GivesName, Node):
     """``const``, ``override`` or ``let``, by its ``keyword``."""
 
     keyword: str
@@ -149,7 +199,7 @@ class Value(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class ConstAssert(Node):
+class ConstAssert(_GivesNone, Node):
     """``const_assert condition``."""
 
     condition: Expression
@@ -314,6 +364,11 @@ class Directive(Node):
     keyword: str
     arguments: tuple[Expression, ...]
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The names that it lists, of extensions or features."""
+        return tuple([one.name for one in self.arguments if isinstance(one, Name)])
+
 
 @dataclass(frozen=True, slots=True)
 class Include(Node):
@@ -323,7 +378,7 @@ class Include(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter(Node):
+class Parameter(_GivesName, Node):
     """A function's parameter or a struct's field."""
 
     attributes: tuple[Attribute, ...]
@@ -332,7 +387,7 @@ class Parameter(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Function(Node):
+class Function(_GivesName, Node):
     """``fn name(parameters) -> returns body``."""
 
     attributes: tuple[Attribute, ...]
@@ -342,9 +397,20 @@ class Function(Node):
     returns: Name | None
     body: CompoundStatement | Broken
 
+    @property
+    def workgroup_size(self) -> tuple[Expression, ...] | None:
+        """The expressions of @workgroup_size, or None where there is none."""
+        found = [a.arguments or () for a in self.attributes if a.name == "workgroup_size"]
+        return found[0] if found else None
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether the function is a compute entry point."""
+        return any(a.name == "compute" for a in self.attributes)
+
 
 @dataclass(frozen=True, slots=True)
-class Struct(Node):
+class Struct(_GivesName, Node):
     """``struct name { fields }``."""
 
     ident: Ident
@@ -352,32 +418,21 @@ class Struct(Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Alias(Node):
+class Alias(_GivesName, Node):
     """``alias name = type``."""
 
     ident: Ident
     type: Name
 
 
+def _word(templates: Sequence[Expression], at: int) -> str:
+    """Return the name at a place of a template list, empty where there is none."""
+    one = templates[at] if len(templates) > at else None
+    return one.name if isinstance(one, Name) else ""
+
+
 Named: TypeAlias = Function | Struct | Alias | Var | Value
 Declaration: TypeAlias = Named | ConstAssert | Broken
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something that is not as the specification has it, and where; ``code`` is a finding's."""
-
-    message: str
-    begin: int
-    code: str = REFUSED
-
-    def describe(self, text: Text) -> str:
-        """Return the message led by the place and followed by the line with a caret."""
-        return text.point(self.message, self.begin)
-
-    def error(self, text: Text, lead: str = "") -> ShaderError:
-        """Return the error that says it, behind ``lead``."""
-        return coded(self.code, f"{lead}{self.describe(text)}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,7 +448,43 @@ class Module:
     @property
     def is_whole(self) -> bool:
         """Whether all of the text was understood."""
-        return not any(
-            isinstance(d, Broken) or (isinstance(d, Function) and isinstance(d.body, Broken))
-            for d in self.declarations
+        return self.is_declared and not any(
+            isinstance(d, Function) and isinstance(d.body, Broken) for d in self.declarations
         )
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether all of the text was understood, but for the bodies of functions."""
+        return not any(isinstance(d, Broken) for d in self.declarations)
+
+    @property
+    def variables(self) -> Mapping[str, Var]:
+        """The variables at module level, by name."""
+        return _by_name(self.declarations, Var)
+
+    @property
+    def structs(self) -> Mapping[str, Struct]:
+        """The structs, by name."""
+        return _by_name(self.declarations, Struct)
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """The functions, by name."""
+        return _by_name(self.declarations, Function)
+
+    @property
+    def constants(self) -> Mapping[str, Value]:
+        """The consts and overrides, by name."""
+        return _by_name(self.declarations, Value)
+
+    @property
+    def aliases(self) -> Mapping[str, Alias]:
+        """The aliases, by name."""
+        return _by_name(self.declarations, Alias)
+
+
+_Kind = TypeVar("_Kind", bound=Named)
+
+
+def _by_name(declarations: Sequence[Declaration], kind: type[_Kind]) -> Mapping[str, _Kind]:
+    return MappingProxyType({d.ident.name: d for d in declarations if isinstance(d, kind)})

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.constants import ConstantValues
 from wgsl_kernels.wgsl.types.kinds import (
@@ -22,7 +24,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 _VECTOR = re.compile(r"vec([234])([fiuh])?$")
 _MATRIX = re.compile(r"mat([234])x([234])([fh])?$")
@@ -34,16 +36,36 @@ _READ_ONLY = frozenset({"storage", "uniform", "immediate", "handle"})
 class NamedTypes:
     """The types that a module's names mean; each is found once."""
 
-    def __init__(self, declarations: Iterable[tree.Declaration]) -> None:
+    def __init__(
+        self,
+        declarations: Iterable[tree.Declaration],
+        aliases: Mapping[str, tree.Name | str] = MappingProxyType({}),
+        overrides: Mapping[str, float] | None = None,
+    ) -> None:
+        """Take what a module declares.
+
+        Args:
+            declarations: Its declarations; of two with one name, the first counts.
+            aliases: Names of types that it does not declare itself, and what they mean.
+            overrides: Values of overrides, which others have by their defaults; None where the
+                values of all are left open.
+        """
         self.nodes: dict[str, tree.Alias | tree.Struct] = {}
         self.found: dict[str, Type | None] = {}
         constants: dict[str, tree.Value] = {}
         for node in declarations:
             if isinstance(node, (tree.Alias, tree.Struct)):
                 self.nodes.setdefault(node.ident.name, node)
-            elif isinstance(node, tree.Value) and node.keyword == "const":
+            elif isinstance(node, tree.Value) and (
+                node.keyword == "const" or overrides is not None
+            ):
                 constants.setdefault(node.ident.name, node)
-        self.constants = ConstantValues(constants)
+        for name, meant in aliases.items():
+            type_ = parse_expression(meant) if isinstance(meant, str) else meant
+            if isinstance(type_, tree.Name):
+                ident = tree.Ident(type_.begin, type_.end, name)
+                self.nodes.setdefault(name, tree.Alias(type_.begin, type_.end, ident, type_))
+        self.constants = ConstantValues(constants, overrides)
 
     def is_type(self, name: str) -> bool:
         """Say whether ``name`` is the name of a type; a generic one counts."""
@@ -56,7 +78,7 @@ class NamedTypes:
             or _OPAQUE.match(name) is not None
         )
 
-    def of(self, node: tree.Expression) -> Type | None:
+    def of(self, node: tree.Expression | None) -> Type | None:
         """Return the type that an expression names, None where it names none."""
         if not isinstance(node, tree.Name):
             return None
@@ -93,6 +115,11 @@ class NamedTypes:
                         members[field.ident.name] = type_
                 self.found[name] = StructType(name, members)
         return self.found[name]
+
+    def fields(self, struct: StructType) -> tuple[tree.Parameter, ...]:
+        """Return the fields of a struct as the module declares them."""
+        node = self.nodes[struct.name]
+        return node.fields if isinstance(node, tree.Struct) else ()
 
     def _plain(self, name: str) -> Type | None:
         if name in SCALARS:

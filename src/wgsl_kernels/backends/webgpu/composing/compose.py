@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ def compose(
     form = classify(source, options.form)
     vec4 = form == "map" and options.vec4 and can_vec4(tuple(inputs), outputs[0])
     skeleton = _skeleton(form, options, vec4=vec4)
-    facts = skeleton.facts() if skeleton else None
+    names = skeleton.names() if skeleton else None
     leaves = [
         leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
     ]
@@ -113,7 +113,7 @@ def compose(
         (*outputs, *written),
         tuple(attrs),
         constants or {},
-        Assembly(source, facts),
+        Assembly(source, names),
         before={one.name: one for one in options.before},
         after=options.after,
     )
@@ -152,11 +152,11 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
     return bind(composer, start, vec4=vec4)
 
 
-def _check_loops(composer: Composer, start: FunctionDeclaration) -> None:
+def _check_loops(composer: Composer, start: Function) -> None:
     skeleton = composer.assembly.skeleton
     if skeleton is not None:
-        check_loops(composer.assembly, skeleton.functions["main"], skeleton.text, skeleton)
+        check_loops(composer.assembly, skeleton.module.functions["main"], skeleton)
         return
     text = composer.source.text_of(start)
-    facts = next(one for one in composer.source.files if one.text is text)
-    check_loops(composer.assembly, start, text, facts)
+    file = next(one for one in composer.source.files if one.text is text)
+    check_loops(composer.assembly, start, file)

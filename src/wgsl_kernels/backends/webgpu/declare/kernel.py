@@ -308,18 +308,21 @@ def _infer(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]
         if broadcast is None:
             raise ArgumentError(f"{shader.name}: shapes do not broadcast: {specs}.")
         returns = next(
-            (f.returns for f in shader.source.functions.values() if f.name.startswith("op")), "T"
+            (f.returns for f in shader.source.functions.values() if f.name.startswith("op")), None
         )
-        return specs[0].like(shape=broadcast, dtype="bool" if returns == "bool" else None)
+        is_bool = returns is not None and returns.name == "bool"
+        return specs[0].like(shape=broadcast, dtype="bool" if is_bool else None)
 
     return infer
 
 
 def _finished_dtype(source: Source) -> DType | None:
     """Return the dtype that ``finish`` is written to return, None where it is the input's."""
+    from wgsl_kernels.wgsl.syntax.printer import spell
+
     finish = source.functions.get("finish")
     written = None if finish is None else finish.returns
-    return _WRITTEN.get(written or "")
+    return _WRITTEN.get(spell(written))
 
 
 def wants_signature(name: str, form: str) -> ArgumentError:

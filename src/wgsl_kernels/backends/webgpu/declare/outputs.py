@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.backends.webgpu.arrays.words import check_number
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
-from wgsl_kernels.wgsl.types.layouts import template_of
+from wgsl_kernels.wgsl.syntax.tree import Name
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.environment.origin import Origin
+    from wgsl_kernels.wgsl.syntax.tree import Expression
 
 
 def checked_init(kernel: str, init: Any) -> dict[str, Any]:
@@ -104,16 +105,17 @@ def _warn_of_atomics(shader: DeclaredShader, source: Source) -> None:
             )
 
 
-def _is_atomic(source: Source, type_: str, depth: int = 0) -> bool:
+def _is_atomic(source: Source, type_: Expression | None, depth: int = 0) -> bool:
     """Say whether a type holds atomics: as an element, a field, or by another name."""
-    name, inner = template_of(type_)
-    if name == "atomic":
+    if not isinstance(type_, Name):
+        return False
+    if type_.name == "atomic":
         return True
     if depth > len(source.aliases) + len(source.structs):  # a type that holds itself
         return False
-    parts = list(inner)
-    if name in source.aliases:
-        parts.append(source.aliases[name].type)
-    if name in source.structs:
-        parts += [field.type for field in source.structs[name].fields]
+    parts = list(type_.templates)
+    if type_.name in source.aliases:
+        parts.append(source.aliases[type_.name].type)
+    if type_.name in source.structs:
+        parts += [field.type for field in source.structs[type_.name].fields]
     return any(_is_atomic(source, one, depth + 1) for one in parts)

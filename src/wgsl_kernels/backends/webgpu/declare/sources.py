@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.modules.source import find_source
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.environment.recent import Recent
-from wgsl_kernels.wgsl.facts.inline import note_python_file
+from wgsl_kernels.wgsl.syntax.inline import note_python_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

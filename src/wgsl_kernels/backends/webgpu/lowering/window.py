@@ -152,8 +152,9 @@ def _can_unroll(call: ShaderCall, x: Argument) -> bool:
     """Say whether the accumulator can be held between two turns of an unrolled loop."""
     source = call.source
     output = call.output_names[0], call.outputs[0].dtype
-    types = types_before(source, call.names[0], x.dtype, *output)
-    return held(types, source.functions["init"].returns or "", "total") is not None
+    layouts = types_before(source, call.names[0], x.dtype, *output)
+    total = layouts.types.of(source.functions["init"].returns)
+    return held(layouts, total, "total") is not None
 
 
 def _operand(call: ShaderCall, x: Argument, sliding: Sliding, facts: dict[str, Any]) -> Operand:

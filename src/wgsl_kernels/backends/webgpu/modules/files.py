@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.modules.packages import clipped, is_there, nam
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.errors.words import shown
-from wgsl_kernels.wgsl.facts.inline import inline_text
+from wgsl_kernels.wgsl.syntax.inline import inline_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,13 +15,13 @@ from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.templates.template import is_slots
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.environment.recent import Recent
-from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.naming import Naming
 from wgsl_kernels.wgsl.linking.project import ModulePath, Project
 from wgsl_kernels.wgsl.linking.reach import reach
 from wgsl_kernels.wgsl.linking.stand_ins import check_stand_ins
+from wgsl_kernels.wgsl.names.dependencies import check_dependencies
+from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.places import Span
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from wgsl_kernels.wgsl.facts.facts import Facts
     from wgsl_kernels.wgsl.linking.reach import Reached
     from wgsl_kernels.wgsl.linking.unit import Unit
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
 
 LINK_BYTES = 150_000
@@ -130,7 +130,7 @@ class _KernelProject(Project):
 class _Link:
     """A kernel's files as they were when they were linked."""
 
-    files: tuple[Facts, ...]
+    files: tuple[Names, ...]
     offered: tuple[str, ...]
     read: Mapping[Path, Text]
     package: ShaderPackage
@@ -153,7 +153,7 @@ _links: Recent[tuple[Text, Path, Path | None], _Link] = Recent(LINK_BYTES)
 
 def link_files(
     text: Text, folder: Path, file: Path | None
-) -> tuple[tuple[Facts, ...], tuple[str, ...]]:
+) -> tuple[tuple[Names, ...], tuple[str, ...]]:
     """Return the kernel's own file and those that it needs, each as plain WGSL.
 
     With them come the names of its public imports, which the composer may call.
@@ -189,7 +189,7 @@ def _linked(text: Text, folder: Path, file: Path | None) -> _Link:
     return _Link(files, tuple(reached.offered.values()), modules.read, package)
 
 
-def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterator[Facts]:
+def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterator[Names]:
     naming = Naming(reached, project, root, "clash")
     kept: dict[ModulePath, set[int]] = {}
     edits: dict[ModulePath, list[Edit]] = {}
@@ -202,12 +202,12 @@ def _plain_files(project: Project, reached: Reached, root: ModulePath) -> Iterat
                 Edit(Span(begin, idents[begin]), name) for begin, name in places.items()
             )
     for path, unit in reached.units.items():
-        facts = read(_plain(unit, tuple(edits.get(path, ()))))
+        file = resolve(_plain(unit, tuple(edits.get(path, ()))))
         if path != root:
-            declarations = enumerate(facts.declarations)
+            declarations = enumerate(file.module.declarations)
             found = tuple(one for at, one in declarations if at in kept.get(path, ()))
-            facts = replace(facts, declarations=found)
-        yield facts
+            file = replace(file, module=replace(file.module, declarations=found))
+        yield file
 
 
 def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:

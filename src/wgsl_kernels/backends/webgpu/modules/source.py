@@ -18,25 +18,17 @@ from wgsl_kernels.backends.webgpu.modules.files import shaders_folder as shaders
 from wgsl_kernels.backends.webgpu.modules.includes import refuse_include
 from wgsl_kernels.backends.webgpu.modules.linked import link_files
 from wgsl_kernels.wgsl.errors.errors import REFUSED, ShaderError, coded
-from wgsl_kernels.wgsl.facts.dependencies import check_dependencies
-from wgsl_kernels.wgsl.facts.facts import RequiredDeclarations
-from wgsl_kernels.wgsl.facts.reader import read
+from wgsl_kernels.wgsl.names.dependencies import check_dependencies
+from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.known import once_per_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from wgsl_kernels.wgsl.facts.facts import (
-        AliasDeclaration,
-        Declaration,
-        Facts,
-        FunctionDeclaration,
-        StructDeclaration,
-        VariableDeclaration,
-    )
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
-    from wgsl_kernels.wgsl.syntax.tree import Value
+    from wgsl_kernels.wgsl.syntax.tree import Alias, Declaration, Function, Struct, Value, Var
 
 
 @dataclass(frozen=True)
@@ -44,31 +36,31 @@ class Source:
     """A kernel's own file and, of the files that it imports from, the declarations it needs.
 
     Attributes:
-        facts: The kernel's own file.
+        own: The kernel's own file.
         imported: The others.
         offered: What its own file has by ``public import``: an entry point, a form's functions.
         checks_loops: Whether its kernel reports where the adapter has ended its loops.
     """
 
-    facts: Facts
-    imported: tuple[Facts, ...] = ()
+    own: Names
+    imported: tuple[Names, ...] = ()
     offered: tuple[str, ...] = ()
     checks_loops: bool = False
 
     @property
     def file(self) -> str:
         """The name that errors give the kernel's own file."""
-        return self.facts.file
+        return self.own.text.file
 
     @functools.cached_property
-    def files(self) -> tuple[Facts, ...]:
+    def files(self) -> tuple[Names, ...]:
         """The kernel's own file and the others."""
-        return (self.facts, *self.imported)
+        return (self.own, *self.imported)
 
     @functools.cached_property
     def digest(self) -> bytes:
         """What is equal where all files have the same names and texts."""
-        pairs = [(facts.file, facts.text.text) for facts in self.files]
+        pairs = [(file.text.file, file.text.text) for file in self.files]
         what = repr((pairs, self.checks_loops) if self.checks_loops else pairs)
         return hashlib.blake2b(what.encode(), digest_size=16).digest()
 
@@ -78,61 +70,89 @@ class Source:
         return replace(self, checks_loops=True)
 
     @functools.cached_property
-    def functions(self) -> Mapping[str, FunctionDeclaration]:
+    def functions(self) -> Mapping[str, Function]:
         """The functions of all files, by name."""
-        found = {name: f for facts in self.files[::-1] for name, f in facts.functions.items()}
-        return RequiredDeclarations(self.file, "fn", found)
+        found: dict[str, Function] = {}
+        for file in self.files[::-1]:
+            found |= file.module.functions
+        return RequiredFunctions(self.file, found)
 
     @functools.cached_property
-    def variables(self) -> Mapping[str, VariableDeclaration]:
+    def variables(self) -> Mapping[str, Var]:
         """The module variables of all files, by name."""
-        return {name: v for facts in self.files[::-1] for name, v in facts.variables.items()}
+        return {name: v for file in self.files[::-1] for name, v in file.module.variables.items()}
 
     @functools.cached_property
-    def structs(self) -> Mapping[str, StructDeclaration]:
+    def structs(self) -> Mapping[str, Struct]:
         """The structs of all files, by name."""
-        return {name: s for facts in self.files[::-1] for name, s in facts.structs.items()}
+        return {name: s for file in self.files[::-1] for name, s in file.module.structs.items()}
 
     @functools.cached_property
     def constants(self) -> Mapping[str, Value]:
         """The consts and overrides of all files, by name."""
-        return {name: c for facts in self.files[::-1] for name, c in facts.constants.items()}
+        return {name: c for file in self.files[::-1] for name, c in file.module.constants.items()}
 
     @functools.cached_property
-    def aliases(self) -> Mapping[str, AliasDeclaration]:
+    def aliases(self) -> Mapping[str, Alias]:
         """The aliases of all files, by name."""
-        return {name: a for facts in self.files[::-1] for name, a in facts.aliases.items()}
+        return {name: a for file in self.files[::-1] for name, a in file.module.aliases.items()}
+
+    @property
+    def declarations(self) -> Iterator[Declaration]:
+        """The declarations of all files, the kernel's own first."""
+        return (one for file in self.files for one in file.module.declarations)
 
     @functools.cached_property
     def declared(self) -> frozenset[str]:
         """The names that the files declare at module level."""
-        return frozenset(d.name for facts in self.files for d in facts.declarations if d.name)
+        return frozenset(one.name for one in self.declarations if one.name)
 
     @functools.cached_property
-    def _texts(self) -> Mapping[int, Text]:
+    def _files(self) -> Mapping[int, Names]:
         """The file of each declaration, by the declaration's id."""
-        return {id(d): facts.text for facts in self.files for d in facts.declarations}
+        return {id(d): file for file in self.files for d in file.module.declarations}
 
     def refused(self, error: ShaderError) -> ShaderError:
         """Return an error with the first declaration that could not be read, if there is one.
 
         The error may only be there because that declaration is missing.
         """
-        for facts in self.files:
-            if not facts.is_whole:
-                problem = facts.module.problems[0]
+        for file in self.files:
+            if not file.module.is_declared:
+                problem = file.module.problems[0]
                 code = problem.code if error.code == REFUSED else error.code
-                read = f"Part of the text could not be read:\n{problem.describe(facts.text)}"
+                read = f"Part of the text could not be read:\n{problem.describe(file.text)}"
                 return coded(code, f"{error}\n{read}")
         return coded(error.code, str(error))
 
     def text_of(self, declaration: Declaration) -> Text:
         """Return the file that holds ``declaration``."""
-        return self._texts[id(declaration)]
+        return self._files[id(declaration)].text
+
+    def needs_of(self, declaration: Declaration) -> frozenset[str]:
+        """Return the names that ``declaration`` takes from outside of itself."""
+        return self._files[id(declaration)].needs_of(declaration)
 
     def point(self, message: str, declaration: Declaration) -> str:
         """Return ``message`` led by the declaration's place, with its line and a caret."""
         return self.text_of(declaration).point(message, declaration.name_span.begin)
+
+
+class RequiredFunctions(dict[str, "Function"]):
+    """Functions by name, of which one that is asked for and missing is the shader's fault."""
+
+    def __init__(self, file: str, found: Mapping[str, Function]) -> None:
+        super().__init__(found)
+        self.file = file
+
+    def __missing__(self, name: str) -> Function:
+        """Refuse the file.
+
+        Raises:
+            ShaderError: Always.
+        """
+        known = ", ".join(f"fn {one}" for one in self) or "none"
+        raise ShaderError(f"{self.file}: fn {name} is missing; found {known}.")
 
 
 def find_source(given: str, beside: Path, inline_name: str) -> Source:
@@ -184,15 +204,15 @@ def _load(text: Text, folder: Path, path: Path | None) -> Source:
         (own, *others), offered = link_files(text, folder, path)
         return Source(own, tuple(others), offered=offered)
     source = read_alone(text)
-    if source.facts.includes:
-        refuse_include(source.facts, folder)
+    if source.own.module.includes:
+        refuse_include(source.own, folder)
     return source
 
 
 @once_per_text
 def read_alone(text: Text) -> Source:
     """Return the source that is one file, which imports nothing."""
-    facts = read(text)
-    if not facts.includes:
-        check_dependencies((facts,))
-    return Source(facts)
+    file = resolve(text)
+    if not file.module.includes:
+        check_dependencies((file,))
+    return Source(file)

@@ -31,7 +31,7 @@ from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.errors.words import shown
-from wgsl_kernels.wgsl.facts.inline import note_python_file
+from wgsl_kernels.wgsl.syntax.inline import note_python_file
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:

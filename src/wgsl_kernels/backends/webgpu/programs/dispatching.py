@@ -117,11 +117,11 @@ def _epilogue(source: Source, written: Sequence[Operand]) -> Epilogue:
     """Return whether a shader writes one tensor, through accessors alone, and how."""
     if len(written) != 1 or not _is_stored(source, written[0].name):
         return "none"
-    if any(written[0].wgsl in one.needs for one in source.functions.values()):
+    if any(written[0].wgsl in source.needs_of(one) for one in source.functions.values()):
         return "none"
     return "vec4" if declared_as_vec4(source, written[0].name) else "elements"
 
 
 def _is_stored(source: Source, name: str) -> bool:
     stores = {f"store_{name}", f"store_{wgsl_name(name)}", f"store4_{name}"}
-    return any(stores & one.needs for one in source.functions.values())
+    return any(stores & source.needs_of(one) for one in source.functions.values())

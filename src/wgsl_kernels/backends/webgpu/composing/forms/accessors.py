@@ -14,14 +14,16 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.types.layouts import template_of
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.tree import Name
+from wgsl_kernels.wgsl.types.kinds import Array, Atomic, Scalar, Vector
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceFunction
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 ACCESSORS = Instance("tensors/accessors.wesl")
 _REFUSED = {
@@ -29,10 +31,9 @@ _REFUSED = {
     "i32": frozenset({"float32", "complex64", "float16"}),
     "f16": frozenset({"float32", "int32", "bool", "complex64"}),
 }
-_CONTAINERS = frozenset({"array", "vec2", "vec3", "vec4", "atomic"})
 
 
-def add_free(composer: Composer, entry: str | None) -> FunctionDeclaration:
+def add_free(composer: Composer, entry: str | None) -> Function:
     """Add to ``composer`` the accessors that a free kernel may call; return its entry point."""
     helpers = composer.assembly.helpers
     for operand in composer.operands:
@@ -86,7 +87,7 @@ def _accessors(composer: Composer, operand: Operand, name: str) -> dict[str, Ins
     return {name: one for name, one in found.items() if one.name not in left_out}
 
 
-def _entry(composer: Composer, wanted: str | None) -> FunctionDeclaration:
+def _entry(composer: Composer, wanted: str | None) -> Function:
     entries = {n: f for n, f in composer.source.functions.items() if f.is_entry}
     name = wanted or ("main" if "main" in entries else next(iter(entries)))
     if name not in entries:
@@ -100,7 +101,8 @@ def _entry(composer: Composer, wanted: str | None) -> FunctionDeclaration:
 def _binds_vec4(composer: Composer, operand: Operand, verb: str) -> bool:
     """Say whether the tensor can be bound as vec4: nobody reads or writes a single element."""
     single = {f"{verb}_{name}{end}" for name in operand.spellings for end in ("", "_at")}
-    needs = set[str]().union(*(one.needs for one in composer.source.functions.values()))
+    source = composer.source
+    needs = set[str]().union(*map(source.needs_of, source.functions.values()))
     declared = composer.source.variables.get(operand.wgsl)
     return declared is None and not needs & single
 
@@ -108,10 +110,11 @@ def _binds_vec4(composer: Composer, operand: Operand, verb: str) -> bool:
 def declared_as_vec4(source: Source, name: str) -> bool:
     """Say whether the author declares a tensor's array as one of vec4: it moves only in fours."""
     variable = source.variables.get(wgsl_name(name))
-    if variable is None:
+    type_ = None if variable is None else variable.type
+    if type_ is None or type_.name != "array":
         return False
-    container, inner = template_of(variable.type)
-    return container == "array" and template_of(inner[0])[0] == "vec4"
+    element = type_.templates[0]
+    return isinstance(element, Name) and element.name == "vec4"
 
 
 def _check_element(composer: Composer, operand: Operand) -> None:
@@ -122,12 +125,14 @@ def _check_element(composer: Composer, operand: Operand) -> None:
     variable = composer.source.variables.get(operand.wgsl)
     if variable is None or operand.access == "absent":
         return
-    scalar, inner = template_of(composer.types.resolve(variable.type))
-    while scalar in _CONTAINERS:
-        scalar, inner = template_of(inner[0]) if inner else ("", ())
-    if operand.dtype in _REFUSED.get(scalar, ()):
+    type_ = composer.types.of(variable.type)
+    while isinstance(type_, (Array, Vector, Atomic)):
+        type_ = type_.element
+    if variable.type is None or not isinstance(type_, Scalar):
+        return
+    if operand.dtype in _REFUSED.get(type_.name, ()):
         message = (
-            f"{composer.kernel}: {operand.wgsl} is declared {variable.type}, but {operand.name} "
-            f"is {operand.dtype} ({operand.storage_type})."
+            f"{composer.kernel}: {operand.wgsl} is declared {spell(variable.type)}, but "
+            f"{operand.name} is {operand.dtype} ({operand.storage_type})."
         )
         raise ShaderError(composer.source.point(message, variable))

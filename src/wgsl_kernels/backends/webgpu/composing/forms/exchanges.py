@@ -5,10 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.totals import total_type
-from wgsl_kernels.wgsl.types.layouts import TypeLayouts, template_of
+from wgsl_kernels.wgsl.types.kinds import (
+    BOOL,
+    F16,
+    F32,
+    Scalar,
+    StructType,
+    Type,
+    Vector,
+    scalar_of,
+    with_scalar,
+)
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.modules.source import Source
@@ -24,30 +35,29 @@ def can_exchange(source: Source, names: Sequence[str]) -> bool:
         names: Its inputs, whose element types are all as good as any other.
     """
     elements = {f"T_{name}": "f32" for name in (*names, "y", "out", "wide")}
-    types = TypeLayouts.of(source.structs, source.aliases, {"T": "f32", **elements}, {}, {})
-    return _exchange(types, source.functions["init"].returns or "", "total") is not None
+    types = NamedTypes(source.declarations, {"T": "f32", **elements})
+    return _exchange(types, types.of(source.functions["init"].returns), "total") is not None
 
 
 def exchanged(composer: Composer) -> str:
     """Return the function from a lane's accumulator to that of the lane ``apart`` from it."""
-    value = _exchange(composer.types, total_type(composer), "total")
+    value = _exchange(composer.types, composer.types.of(total_type(composer)), "total")
     return f"fn wk_exchanged(total: wk_Total, apart: u32) -> wk_Total {{ return {value}; }}"
 
 
-def _exchange(types: TypeLayouts, type_: str, value: str) -> str | None:
-    resolved = types.resolve(type_)
-    name, (element, *_) = template_of(resolved) if "<" in resolved else (resolved, ("",))
-    if resolved in _NUMBERS or (name.startswith("vec") and element in _NUMBERS):
-        wide = resolved.replace("f16", "f32")  # few devices exchange f16
-        found = f"subgroupShuffleXor({wide}({value}), apart)"
-        return found if wide == resolved else f"{resolved}({found})"
-    if resolved == "bool":
+def _exchange(types: NamedTypes, type_: Type | None, value: str) -> str | None:
+    if type_ == BOOL:
         return f"(subgroupShuffleXor(u32({value}), apart) != 0u)"
-    fields: Mapping[str, str] = {}
-    if resolved in types.structs:
-        fields = {one.name: one.type for one in types.structs[resolved].fields}
-    parts = [_exchange(types, of, f"{value}.{field}") for field, of in fields.items()]
+    if isinstance(type_, (Scalar, Vector)):
+        scalar = scalar_of(type_)
+        if scalar is None or scalar.name not in _NUMBERS:
+            return None
+        wide = with_scalar(type_, F32) if scalar == F16 else type_  # few devices exchange f16
+        found = f"subgroupShuffleXor({wide}({value}), apart)"
+        return found if wide == type_ else f"{type_}({found})"
+    fields = types.fields(type_) if isinstance(type_, StructType) else ()
+    parts = [_exchange(types, types.of(one.type), f"{value}.{one.name}") for one in fields]
     known = [one for one in parts if one is not None]
     if not parts or len(known) < len(parts):
         return None
-    return f"{resolved}({', '.join(known)})"
+    return f"{type_}({', '.join(known)})"

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration, Member
+    from wgsl_kernels.wgsl.syntax.tree import Function, Parameter
 
 LANES = "xyzw"
 
 
-def choose_op(kernel: str, source: Source, dtype: str) -> FunctionDeclaration:
+def choose_op(kernel: str, source: Source, dtype: str) -> Function:
     """Return the function that serves ``dtype``: ``op_i32`` and the like before ``op``."""
     for name in (*VARIANTS[dtype], "op"):
         if name in source.functions:
@@ -40,7 +40,7 @@ def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:
 
 def add_map(
     composer: Composer, *, vec4: bool, held: Collection[str], in_parts: bool = False
-) -> FunctionDeclaration:
+) -> Function:
     """Add to ``composer`` what the map skeleton calls; return the chosen op.
 
     Args:
@@ -55,13 +55,13 @@ def add_map(
     op = choose_op(composer.kernel, composer.source, first.dtype)
     for name in sorted(OP_NAMES - {op.name}):
         composer.assembly.dropped += [
-            d for d in composer.source.facts.declarations if d.name == name
+            d for d in composer.source.own.module.declarations if d.name == name
         ]
     arguments = [_operand_of(composer, op, parameter) for parameter in op.parameters]
     for parameter, operand in zip(op.parameters, arguments, strict=True):
         expected = operand.value_type if operand else "u32"
         composer.check_type(op, parameter.type, expected, parameter.name)
-    composer.check_type(op, op.returns or "", output.value_type, output.name)
+    composer.check_type(op, op.returns, output.value_type, output.name)
     composer.assembly.helpers["wk_item"] = lambda: (
         _four_items(composer, op, arguments, held)
         if vec4
@@ -71,7 +71,7 @@ def add_map(
     return op
 
 
-def _operand_of(composer: Composer, op: FunctionDeclaration, parameter: Member) -> Operand | None:
+def _operand_of(composer: Composer, op: Function, parameter: Parameter) -> Operand | None:
     """Return the input that a parameter of op names, None where it is the flat index."""
     for operand in composer.inputs:
         if parameter.name in operand.spellings:
@@ -89,7 +89,7 @@ def _operand_of(composer: Composer, op: FunctionDeclaration, parameter: Member) 
 
 def _one_item(
     composer: Composer,
-    op: FunctionDeclaration,
+    op: Function,
     arguments: list[Operand | None],
     held: Collection[str],
     *,
@@ -117,7 +117,7 @@ def _one_item(
 
 def _four_items(
     composer: Composer,
-    op: FunctionDeclaration,
+    op: Function,
     arguments: list[Operand | None],
     held: Collection[str],
 ) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.forms.elements import arrays_of
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,7 +52,7 @@ def _check(composer: Composer) -> None:
 
 def _settled_type(composer: Composer) -> str:
     settle = composer.source.functions.get("settle")
-    return "wk_Total" if settle is None else settle.returns or ""
+    return "wk_Total" if settle is None else spell(settle.returns)
 
 
 def _settled(composer: Composer) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 CHUNK = 16384
 """The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
@@ -47,7 +47,7 @@ def is_normalization(source: Source) -> bool:
     return "apply" in source.functions
 
 
-def add_reduction(reduction: Reduction) -> FunctionDeclaration:
+def add_reduction(reduction: Reduction) -> Function:
     """Add what the templates of reductions call; return the author's ``combine``."""
     composer = reduction.composer
     has_writes = is_normalization(composer.source) and reduction.stage in ("whole", "apply")

@@ -9,10 +9,10 @@ from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 
-def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDeclaration:
+def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> Function:
     """Add what the templates of scans call; return the author's ``combine``.
 
     Args:

@@ -12,30 +12,34 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError, template_of
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.kinds import BOOL, Scalar, StructType, Type, Vector
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.wgsl.syntax.tree import Name
 
 TOTALS = Instance("tensors/totals.wesl")
 Stage = Literal["whole", "partial", "final", "apply"]
 """What a dispatch does of a kernel: all, leave the totals of parts, or go on from these."""
 
 
-def total_type(composer: Composer) -> str:
+def total_type(composer: Composer) -> Name | None:
     """Return the accumulator's type as the author wrote it."""
-    return composer.source.functions["init"].returns or ""
+    return composer.source.functions["init"].returns
 
 
 def is_bool(composer: Composer) -> bool:
     """Say whether the accumulator is a bool, which buffers cannot hold."""
-    return composer.types.resolve(total_type(composer)) == "bool"
+    return composer.types.of(total_type(composer)) == BOOL
 
 
 def partials_type(composer: Composer) -> str:
     """Return what a buffer of accumulators has for each."""
-    return "u32" if is_bool(composer) else total_type(composer)
+    return "u32" if is_bool(composer) else spell(total_type(composer))
 
 
 def add_totals(composer: Composer, stage: Stage) -> None:
@@ -68,7 +72,7 @@ def add_totals(composer: Composer, stage: Stage) -> None:
 def total_bytes(source: Source, types: TypeLayouts) -> int:
     """Return the bytes from one accumulator to the next in an array; 0 if they are not known."""
     try:
-        return types.layout(source.functions["init"].returns or "").stride
+        return types.written(source.functions["init"].returns or "").stride
     except UnknownTypeError:
         return 0
 
@@ -86,33 +90,35 @@ def types_before(source: Source, x: str, given: str, y: str, output: str) -> Typ
     own, wanted = VALUE_TYPES[given], VALUE_TYPES[output]
     aliases = {"T": own, f"T_{x}": own, f"T_{y}": wanted}
     aliases["T_wide"] = "f32" if wanted == "f16" else wanted
-    return TypeLayouts.of(source.structs, source.aliases, aliases, source.constants, {})
+    return TypeLayouts(NamedTypes(source.declarations, aliases, {}))
 
 
-def held(types: TypeLayouts, type_: str, value: str) -> str | None:
+def held(layouts: TypeLayouts, type_: Type | None, value: str) -> str | None:
     """Return the expression of an accumulator that no optimiser sees through, None if unknown.
 
     Where a driver unrolls a loop it may join the multiplication of one turn with the addition of
     another, and another text of the same loop would round otherwise. Whole numbers are exact.
     """
-    resolved = types.resolve(type_)
-    name, (element, *_) = template_of(resolved) if "<" in resolved else (resolved, ("",))
-    if resolved in _HOLDS:
-        return _HOLDS[resolved].format(value)
-    if name.startswith("vec") and element in _HOLDS:
-        parts = [_HOLDS[element].format(f"{value}.{axis}") for axis in "xyzw"[: int(name[3])]]
-        return f"{resolved}({', '.join(parts)})"
-    if resolved not in types.structs or not _is_small(types, resolved):
+    if isinstance(type_, Scalar):
+        return _HOLDS[type_.name].format(value) if type_.name in _HOLDS else None
+    if isinstance(type_, Vector):
+        if type_.element.name not in _HOLDS:
+            return None
+        hold = _HOLDS[type_.element.name]
+        parts = [hold.format(f"{value}.{axis}") for axis in "xyzw"[: type_.size]]
+        return f"{type_}({', '.join(parts)})"
+    if not isinstance(type_, StructType) or not _is_small(layouts, type_):
         return None
-    fields = types.structs[resolved].fields
-    found = [held(types, one.type, f"{value}.{one.name}") for one in fields]
+    types = layouts.types
+    fields = types.fields(type_)
+    found = [held(layouts, types.of(one.type), f"{value}.{one.name}") for one in fields]
     known = [one for one in found if one is not None]
-    return f"{resolved}({', '.join(known)})" if len(known) == len(found) else None
+    return f"{type_}({', '.join(known)})" if len(known) == len(found) else None
 
 
-def _is_small(types: TypeLayouts, struct: str) -> bool:
+def _is_small(layouts: TypeLayouts, struct: StructType) -> bool:
     try:
-        return types.layout(struct).size <= _MOST_BYTES
+        return layouts.of(struct).size <= _MOST_BYTES
     except UnknownTypeError:
         return False
 
@@ -139,16 +145,18 @@ def _check_finish(composer: Composer) -> None:
         element = total_type(composer)
         _require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
     else:
-        composer.check_type(finish, finish.returns or "", output.value_type, output.name)
+        composer.check_type(finish, finish.returns, output.value_type, output.name)
 
 
-def _require_same(composer: Composer, function: str, element: str, wanted: str, need: str) -> None:
+def _require_same(
+    composer: Composer, function: str, element: Name | None, wanted: str, need: str
+) -> None:
     """Refuse an accumulator of another type than the tensor's where nothing converts it."""
-    if composer.types.resolve(element) != wanted:
+    has = _meant(composer, element)
+    if has != wanted:
         found = composer.source.functions[function]
         message = (
-            f"{composer.kernel}: {function} has {composer.types.resolve(element)} where the "
-            f"tensor has {wanted}; want {need}."
+            f"{composer.kernel}: {function} has {has} where the tensor has {wanted}; want {need}."
         )
         raise ShaderError(composer.source.point(message, found))
 
@@ -160,12 +168,12 @@ def check_totals(composer: Composer) -> None:
         ShaderError: The message shows the function, what it has and what is wanted.
     """
     element = total_type(composer)
-    wanted = {
+    wanted: dict[str, tuple[tuple[Name | None, ...], Name | None]] = {
         "init": ((), element),
         "combine": ((element, element), element),
         "append": ((element,), element),
-        "lift": (("",), element),
-        "finish": ((element,), ""),
+        "lift": ((None,), element),
+        "finish": ((element,), None),
     }
     most = {"init": 0, "combine": 2, "append": 3, "lift": 2, "finish": 2}
     for name, (parameters, returns) in wanted.items():
@@ -174,19 +182,24 @@ def check_totals(composer: Composer) -> None:
             continue
         given = [one.type for one in function.parameters]
         fits = len(parameters) <= len(given) <= most[name] and all(
-            not want or _are_same(composer, have, want)
+            want is None or _meant(composer, have) == _meant(composer, want)
             for have, want in zip(given, parameters, strict=False)
         )
-        fits = fits and bool(function.returns)
-        if fits and (not returns or _are_same(composer, function.returns or "", returns)):
+        returned = _meant(composer, function.returns)
+        fits = fits and function.returns is not None
+        if fits and (returns is None or returned == _meant(composer, returns)):
             continue
-        has = f"({', '.join(given)})" + (f" -> {function.returns}" if function.returns else "")
-        message = f"{composer.kernel}: {name} has {has}; want {_WANTED[name].format(element)}."
+        has = f"({', '.join(map(spell, given))})"
+        has += "" if function.returns is None else f" -> {spell(function.returns)}"
+        want = _WANTED[name].format(spell(element))
+        message = f"{composer.kernel}: {name} has {has}; want {want}."
         raise ShaderError(composer.source.point(message, function))
 
 
-def _are_same(composer: Composer, given: str, wanted: str) -> bool:
-    return composer.types.resolve(given) == composer.types.resolve(wanted)
+def _meant(composer: Composer, written: Name | None) -> str:
+    """Return the type that is meant, as it is written where nothing says what that is."""
+    found = composer.types.of(written)
+    return spell(written) if found is None else str(found)
 
 
 _MOST_BYTES = 16_384

@@ -10,10 +10,10 @@ from wgsl_kernels.backends.webgpu.composing.forms.totals import held, total_type
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 
-def add_window(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDeclaration:
+def add_window(composer: Composer, stage: Stage, *, wide: bool) -> Function:
     """Add what the templates of windows call; return the author's ``combine``.
 
     Args:
@@ -31,5 +31,5 @@ def add_window(composer: Composer, stage: Stage, *, wide: bool) -> FunctionDecla
 
 
 def _held(composer: Composer) -> str:
-    value = held(composer.types, total_type(composer), "total")
+    value = held(composer.layouts, composer.types.of(total_type(composer)), "total")
     return f"fn wk_held(total: wk_Total) -> wk_Total {{ return {value}; }}"

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Offer
 from wgsl_kernels.backends.webgpu.composing.text.params import Field
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, round_up
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
@@ -91,7 +92,7 @@ class Fields:
         return [f"{PARAMS}.{name}[{word // 4}].{'xyzw'[word % 4]}" for word in used]
 
     def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
-        layout = TypeLayouts.of({}, {}, {}, {}, {}).layout(type_)
+        layout = TypeLayouts(NamedTypes(())).written(type_)
         at = round_up(self.size, layout.align)
         self._known.add(name)
         self.lines.append(f"{name}: {type_}")

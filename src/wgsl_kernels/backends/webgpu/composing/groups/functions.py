@@ -16,7 +16,6 @@ from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
-from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
 
@@ -25,8 +24,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.groups.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
-    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts, FunctionDeclaration
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
 
 
 SKELETON = frozenset({"main"})
@@ -51,13 +51,13 @@ class Functions:
     pieces: list[tuple[Text, Span, tuple[Edit, ...]] | str] = field(
         default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
     )
-    start: tuple[Text, FunctionDeclaration] | None = None
+    start: tuple[Text, Function] | None = None
     _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
-    _copies: dict[object, tuple[str, FunctionDeclaration]] = field(
-        default_factory=dict[object, "tuple[str, FunctionDeclaration]"]
+    _copies: dict[object, tuple[str, Function]] = field(
+        default_factory=dict[object, "tuple[str, Function]"]
     )
 
-    def add(self, kind: Kind, step: int) -> tuple[str, FunctionDeclaration]:
+    def add(self, kind: Kind, step: int) -> tuple[str, Function]:
         """Have the functions of ``kind`` written; one with attributes is copied for each step.
 
         Returns:
@@ -70,10 +70,10 @@ class Functions:
         composer, op = _composer(kind)
         members: dict[str, str] = {}
         if struct is not None:
-            offsets, _ = composer.types.members(struct.fields)
+            offsets, _ = composer.layouts.members(struct.fields)
             planned = author_fields(composer, struct, offsets)
             for member, plan in zip(struct.fields, planned, strict=True):
-                type_ = composer.types.resolve(member.type)
+                type_ = str(composer.types.of(member.type))
                 name = f"a{step}_{member.name}"
                 members[member.name] = self.fields.attribute(name, type_, step, plan)
         prefix = f"{self.prefix}k{len(self._copies)}_"
@@ -112,7 +112,7 @@ class Functions:
         assembly, source = composer.assembly, composer.source
         assembly.resolve()
         assembly.refuse_unknown(composer.kernel, {"attrs"})
-        special = {d.name for d in source.facts.declarations if d.name}
+        special = {d.name for d in source.own.module.declarations if d.name}
         special |= {name for name in assembly.written if name not in common_functions()}
         written = {
             name: one.written() if isinstance(one, InstanceFunction) else one
@@ -120,7 +120,7 @@ class Functions:
         }
         for name in written.keys() & common_functions().keys():
             self.common[name] = written[name]
-        reached = [(facts, d) for facts in source.imported for d in assembly.reached[facts.file]]
+        reached = [(file, d) for file in source.imported for d in assembly.reached[file.text.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
         if self.prefix:
@@ -128,36 +128,36 @@ class Functions:
         own = {n: prefix + n for n in assembly.written if n not in common_functions()}
         for name in own:
             self.pieces.append(renamed(written[name], own) + "\n")
-        edits = _edits(source.facts.text, new, members)
-        for declaration in source.facts.declarations:
+        edits = _edits(source.own, new, members)
+        for declaration in source.own.module.declarations:
             is_dropped = any(declaration is one for one in assembly.dropped)
             if not is_dropped and declaration.name != "Attrs":
-                self.pieces.append((source.facts.text, declaration.span, edits))
-        for facts, declaration in reached:
+                self.pieces.append((source.own.text, declaration.span, edits))
+        for file, declaration in reached:
             if declaration.name not in special:
                 if declaration.name in self._shared:
                     continue
-                self._shared[declaration.name] = facts.text
-            edits = _edits(facts.text, new, members)
-            self.pieces.append((facts.text, declaration.span, edits))
+                self._shared[declaration.name] = file.text
+            edits = _edits(file, new, members)
+            self.pieces.append((file.text, declaration.span, edits))
 
-    def _not_shared(self, reached: list[tuple[Facts, Declaration]], special: set[str]) -> set[str]:
+    def _not_shared(self, reached: list[tuple[Names, Declaration]], special: set[str]) -> set[str]:
         """Return the imported declarations that this kernel cannot share with the others.
 
         They depend on its types, or another file has lent the text another of the same name.
         """
         found = {
             d.name
-            for facts, d in reached
+            for file, d in reached
             if d.name in SKELETON
             or d.name in common_functions()
             or d.name.startswith(COMPOSERS)
             or is_predeclared(d.name)
-            or self._shared.get(d.name, facts.text) is not facts.text
+            or self._shared.get(d.name, file.text) is not file.text
         }
         users: dict[str, list[str]] = {}
-        for _, declaration in reached:
-            for name in declaration.needs:
+        for file, declaration in reached:
+            for name in file.needs_of(declaration):
                 users.setdefault(name, []).append(declaration.name)
         pending = [*special, *found]
         while pending:
@@ -167,7 +167,7 @@ class Functions:
         return found
 
 
-def _composer(kind: Kind) -> tuple[Composer, FunctionDeclaration]:
+def _composer(kind: Kind) -> tuple[Composer, Function]:
     """Return the composer of one kind, and its op; the other ops are dropped."""
     operands = zip(kind.names, kind.dtypes, strict=True)
     inputs = tuple(Operand(name, dtype, 1) for name, dtype in operands)
@@ -175,22 +175,23 @@ def _composer(kind: Kind) -> tuple[Composer, FunctionDeclaration]:
     assembly = Assembly(kind.source, None)
     composer = Composer(kind.kernel, "map", inputs, (output,), kind.attrs, {}, assembly)
     op = choose_op(kind.kernel, kind.source, (inputs[0] if inputs else output).dtype)
-    declarations = kind.source.facts.declarations
+    declarations = kind.source.own.module.declarations
     assembly.dropped += [d for d in declarations if d.name in OP_NAMES - {op.name}]
     return composer, op
 
 
-def _edits(text: Text, new: Mapping[str, str], members: Mapping[str, str]) -> tuple[Edit, ...]:
+def _edits(names: Names, new: Mapping[str, str], members: Mapping[str, str]) -> tuple[Edit, ...]:
     """Return the edits that rename a file's names, and say ``attrs.<member>`` otherwise."""
-    names = resolve(text)
     declared = {symbol.name for symbol in names.symbols if symbol.is_global}
     used = {use.ident.name for use in names.uses if use.symbol is None}
     edits = list(rename(names, {old: new[old] for old in new if old in declared | used}))
     for use in names.uses:
         if use.ident.name == "attrs" and use.symbol is None:
-            member = _MEMBER.match(text.text, use.ident.end)
+            member = _MEMBER.match(names.text.text, use.ident.end)
             if member is None:
-                raise ShaderError(text.point("attrs: want one of its fields.", use.ident.begin))
+                raise ShaderError(
+                    names.text.point("attrs: want one of its fields.", use.ident.begin)
+                )
             span = Span(use.ident.begin, member.end())
             edits.append(Edit(span, members[member.group(1)]))
     return tuple(sorted(edits, key=lambda one: one.span.begin))

@@ -57,8 +57,8 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
     body = "\n  ".join(expressions.lines)
     text.generate(f"fn wk_item(wk_i: u32{coordinates}) {{\n  {body}\n}}\n")
-    skeleton = MAP.given(VEC4=structure.vec4, ACROSS=across is not None).facts()
-    for declaration in skeleton.declarations:
+    skeleton = MAP.given(VEC4=structure.vec4, ACROSS=across is not None).names()
+    for declaration in skeleton.module.declarations:
         text.quote(skeleton.text, declaration.span)
         text.generate("\n")
     source_map = text.finish()

@@ -19,20 +19,19 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
     functions_of,
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import Declaration, OtherDeclaration
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, SourceMap, TextBuilder
+from wgsl_kernels.wgsl.syntax.tree import Broken, ConstAssert, Declaration, Directive
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Facts
+    from wgsl_kernels.wgsl.names.resolve import Names
 
 Helper = Callable[[], str] | InstanceFunction
 Written = str | InstanceFunction
@@ -60,7 +59,7 @@ class Assembly:
     """
 
     source: Source
-    skeleton: Facts | None
+    skeleton: Names | None
     helpers: dict[str, Helper] = field(default_factory=dict[str, Helper])
     offers: dict[str, Offer] = field(default_factory=dict[str, Offer])
     dropped: list[Declaration] = field(default_factory=list[Declaration])
@@ -91,18 +90,18 @@ class Assembly:
     def resolve(self) -> None:
         """Find all that the author's text and the skeleton need, and write it."""
         imported = self._imported_names()
-        pending = [n for d in self._kept(self.source.facts) for n in sorted(d.needs)]
+        pending = [n for d in self._kept(self.source.own) for n in sorted(self.source.needs_of(d))]
         pending += self.source.offered
         asked = [*self.wanted]
         if self.skeleton is not None:
             asked += sorted(self.skeleton.needs)
-            self._note_fields(resolve(self.skeleton.text).members.get(PARAMS, ()))
+            self._note_fields(self.skeleton.members.get(PARAMS, ()))
         reached: set[int] = set()
-        for facts in self.source.imported:
-            for declaration in facts.declarations:
-                if isinstance(declaration, OtherDeclaration) or not facts.is_whole:
+        for file in self.source.imported:
+            for declaration in file.module.declarations:
+                if isinstance(declaration, (Broken, ConstAssert)) or not file.module.is_declared:
                     reached.add(id(declaration))
-                    pending += sorted(declaration.needs)
+                    pending += sorted(file.needs_of(declaration))
         while asked or pending:
             while asked:
                 name = asked.pop()
@@ -121,13 +120,13 @@ class Assembly:
             if name in imported:
                 for declaration in imported[name]:
                     reached.add(id(declaration))
-                    pending += sorted(declaration.needs)
+                    pending += sorted(self.source.needs_of(declaration))
             elif name in self.helpers and name not in self.source.declared:
                 asked += self._write(name)
         self.used |= self.asked
-        for facts in self.source.imported:
-            kept = tuple(d for d in facts.declarations if id(d) in reached)
-            self.reached[facts.file] = kept
+        for file in self.source.imported:
+            kept = tuple(d for d in file.module.declarations if id(d) in reached)
+            self.reached[file.text.file] = kept
             self._refuse_accessors(kept)
 
     def refuse_unknown(self, kernel: str, known: Collection[str]) -> None:
@@ -142,7 +141,7 @@ class Assembly:
         """
         here = self.source.declared | self.helpers.keys() | {*known, PARAMS}
         for declaration in self.declarations():
-            for name in sorted(declaration.needs - here):
+            for name in sorted(self.source.needs_of(declaration) - here):
                 if is_predeclared(name):
                     continue
                 text = self.source.text_of(declaration)
@@ -162,34 +161,34 @@ class Assembly:
 
     def declarations(self) -> Iterable[Declaration]:
         """Return the author's declarations that the text keeps."""
-        yield from self._kept(self.source.facts)
-        for facts in self.source.imported:
-            yield from self.reached[facts.file]
+        yield from self._kept(self.source.own)
+        for file in self.source.imported:
+            yield from self.reached[file.text.file]
 
     def compose(self, head: str, tail: str) -> SourceMap:
         """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
         text = TextBuilder()
         text.generate(head)
-        for facts in self.source.files:
-            for directive in facts.directives:
-                if not _is_enable(directive.keyword, directive.arguments, {"f16", "subgroups"}):
-                    text.quote(facts.text, directive.span)
+        for file in self.source.files:
+            for directive in file.module.directives:
+                if not _is_enable(directive, {"f16", "subgroups"}):
+                    text.quote(file.text, directive.span)
                     text.generate("\n")
         rest = head + tail
         new = numbered(self.source, self.declarations(), self.asked, self.written, rest)
         self._refuse_seconds(new)
-        main = self.source.facts
-        removed = [directive.span for directive in main.directives]
+        main = self.source.own
+        removed = [directive.span for directive in main.module.directives]
         removed += [declaration.span for declaration in self.dropped]
-        edits = [*self.edits.get(main.file, []), *(Edit(span, "") for span in removed)]
-        edits = _in_order([*edits, *renames(main.text, new, (one.span for one in edits))])
+        edits = [*self.edits.get(main.text.file, []), *(Edit(span, "") for span in removed)]
+        edits = _in_order([*edits, *renames(main, new, (one.span for one in edits))])
         text.quote(main.text, Span(0, len(main.text.text)), edits)
-        for facts in self.source.imported:
-            edits = self.edits.get(facts.file, [])
-            edits = _in_order([*edits, *renames(facts.text, new, (one.span for one in edits))])
-            for declaration in self.reached[facts.file]:
+        for file in self.source.imported:
+            edits = self.edits.get(file.text.file, [])
+            edits = _in_order([*edits, *renames(file, new, (one.span for one in edits))])
+            for declaration in self.reached[file.text.file]:
                 text.generate("\n")
-                text.quote(facts.text, declaration.span, edits)
+                text.quote(file.text, declaration.span, edits)
         text.generate("\n" + tail)
         for written in self.written.values():
             if isinstance(written, InstanceFunction):
@@ -211,11 +210,12 @@ class Assembly:
             if isinstance(written, InstanceFunction):
                 ours.append((written.declaration, written_as, written.text))
             else:
-                made = read(Text(COMPOSED, written))
-                ours += [(one, one.name, made.text) for one in made.declarations]
+                made = resolve(Text(COMPOSED, written))
+                ours += [(one, one.name, made.text) for one in made.module.declarations]
         if self.skeleton is not None:
             clashing, text = self._clashing(self.skeleton), self.skeleton.text
-            ours += [(d, clashing.get(d.name, d.name), text) for d in self.skeleton.declarations]
+            for one in self.skeleton.module.declarations:
+                ours.append((one, clashing.get(one.name, one.name), text))
         for declaration, name, text in (*own, *ours):
             begin = declaration.name_span.begin
             if name in found:
@@ -226,13 +226,14 @@ class Assembly:
 
     def _imported_names(self) -> dict[str, list[Declaration]]:
         imported: dict[str, list[Declaration]] = {}
-        for facts in self.source.imported:
-            for declaration in facts.declarations:
+        for file in self.source.imported:
+            for declaration in file.module.declarations:
                 imported.setdefault(declaration.name, []).append(declaration)
         return imported
 
-    def _kept(self, facts: Facts) -> tuple[Declaration, ...]:
-        return tuple(d for d in facts.declarations if not any(d is one for one in self.dropped))
+    def _kept(self, file: Names) -> tuple[Declaration, ...]:
+        dropped = {id(one) for one in self.dropped}
+        return tuple(one for one in file.module.declarations if id(one) not in dropped)
 
     def _write(self, name: str) -> list[str]:
         if name in self.written:
@@ -244,33 +245,31 @@ class Assembly:
         if isinstance(written, InstanceFunction):
             self._note_fields(written.fields.values())
             return sorted(set(written.names.values()) - {name})
-        facts = read(Text(COMPOSED, written))
-        self._note_fields(resolve(facts.text).members.get(PARAMS, ()))
-        return sorted(facts.needs)
+        names = resolve(Text(COMPOSED, written))
+        self._note_fields(names.members.get(PARAMS, ()))
+        return sorted(names.needs)
 
     def _note_fields(self, names: Iterable[str]) -> None:
         for name in names:
             if name in self.offers:
                 self.fields.setdefault(name, self.offers[name])
 
-    def _clashing(self, skeleton: Facts) -> dict[str, str]:
+    def _clashing(self, skeleton: Names) -> dict[str, str]:
         """Return other names for those of the skeleton's that the author has, too."""
-        clashing = {d.name for d in skeleton.declarations} & self.source.declared
+        clashing = {d.name for d in skeleton.module.declarations} & self.source.declared
         return {name: f"wk_{name}" for name in clashing}
 
-    def _quote_skeleton(self, text: TextBuilder, skeleton: Facts) -> None:
+    def _quote_skeleton(self, text: TextBuilder, skeleton: Names) -> None:
         """Append the skeleton, its names changed where the author has the same."""
         new = {**self._clashing(skeleton), PARAMS: self.uniform}
-        edits = _in_order(
-            [*self.edits.get(skeleton.text.file, []), *rename(resolve(skeleton.text), new)]
-        )
-        for declaration in skeleton.declarations:
+        edits = _in_order([*self.edits.get(skeleton.text.file, []), *rename(skeleton, new)])
+        for declaration in skeleton.module.declarations:
             text.quote(skeleton.text, declaration.span, edits)
             text.generate("\n")
 
 
-def _is_enable(keyword: str, arguments: str, names: set[str]) -> bool:
-    return keyword == "enable" and {a.strip() for a in arguments.split(",")} <= names
+def _is_enable(directive: Directive, names: set[str]) -> bool:
+    return directive.keyword == "enable" and names.issuperset(directive.words)
 
 
 def _in_order(edits: Iterable[Edit]) -> list[Edit]:

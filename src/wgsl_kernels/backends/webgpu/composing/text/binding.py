@@ -15,19 +15,21 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
 )
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.tree import Name, Var
 from wgsl_kernels.wgsl.types.constants import ConstantValues, NotConstantError
-from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up, template_of
+from wgsl_kernels.wgsl.types.kinds import Array
+from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.wgsl.facts.facts import Declaration, FunctionDeclaration
-from wgsl_kernels.wgsl.types.layouts import TypeLayout
+    from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
+    from wgsl_kernels.wgsl.types.kinds import Type
+    from wgsl_kernels.wgsl.types.layouts import TypeLayout
 
 
-def bind(composer: Composer, start: FunctionDeclaration, *, vec4: bool) -> Composed:
+def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
     """Return the composed shader, once the form has said what it needs.
 
     Args:
@@ -46,7 +48,7 @@ def bind(composer: Composer, start: FunctionDeclaration, *, vec4: bool) -> Compo
     features = _features(composer)
     head = "enable f16;\n" if "shader-f16" in features else ""
     source_map = assembly.compose(head, tail)
-    entry = start if assembly.skeleton is None else assembly.skeleton.functions["main"]
+    entry = start if assembly.skeleton is None else assembly.skeleton.module.functions["main"]
     text = composer.source.text_of(start)
     return Composed(
         kernel=composer.kernel,
@@ -76,7 +78,7 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
     declared = {
         d.name: d
         for d in composer.assembly.declarations()
-        if isinstance(d, VariableDeclaration) and d.space == "storage"
+        if isinstance(d, Var) and d.space == "storage"
     }
     tensors = {operand.wgsl: operand for operand in composer.operands}
     for stranger in declared.keys() - tensors.keys():
@@ -100,7 +102,7 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
 
 
 def _tensor(
-    composer: Composer, operand: Operand, declared: VariableDeclaration | None, number: int
+    composer: Composer, operand: Operand, declared: Var | None, number: int
 ) -> BoundBuffer | None:
     is_output = operand in composer.outputs
     access: BindingAccess = "read_write" if is_output else "read"
@@ -119,10 +121,10 @@ def _tensor(
                 "change; want read."
             )
             raise ShaderError(composer.source.point(message, declared))
-        stride = _stride(composer, declared.type, declared)
+        stride = _stride(composer, declared)
         return BoundBuffer(operand.name, access, number, "tensor", stride, is_absent)
     if operand.wgsl in composer.bound:
-        stride = composer.types.layout(composer.bound[operand.wgsl]).stride
+        stride = composer.layouts.written(composer.bound[operand.wgsl]).stride
         return BoundBuffer(operand.name, access, number, "tensor", stride)
     if is_output and not composer.writes_partials and composer.after is None:
         raise ShaderError(
@@ -132,13 +134,12 @@ def _tensor(
     return None
 
 
-def _stride(composer: Composer, type_: str, variable: VariableDeclaration) -> int:
+def _stride(composer: Composer, variable: Var) -> int:
     """Return the bytes from one element of an author's array to the next."""
-    resolved = composer.types.resolve(type_)
-    name, elements = template_of(resolved)
-    if name == "array" and elements:
-        return _layout(composer, elements[0], variable).stride
-    return _layout(composer, resolved, variable).stride
+    found = composer.types.of(variable.type)
+    if isinstance(found, Array):
+        return _layout(composer, found.element, variable).stride
+    return _layout(composer, found or variable.type, variable).stride
 
 
 def _declarations(
@@ -170,7 +171,7 @@ def _declarations(
 
 def _renumber_uniform(composer: Composer, number: int) -> None:
     for declaration in composer.assembly.declarations():
-        if isinstance(declaration, VariableDeclaration) and declaration.space == "uniform":
+        if isinstance(declaration, Var) and declaration.space == "uniform":
             span = Span(declaration.span.begin, declaration.name_span.begin)
             header = uniform_head(number)
             composer.assembly.edit(composer.source.text_of(declaration), span, f"{header} ")
@@ -178,29 +179,30 @@ def _renumber_uniform(composer: Composer, number: int) -> None:
 
 def _features(composer: Composer) -> frozenset[str]:
     found: set[str] = set()
-    enables = [
-        directive.arguments
-        for facts in composer.source.files
-        for directive in facts.directives
+    enabled = {
+        word
+        for file in composer.source.files
+        for directive in file.module.directives
         if directive.keyword == "enable"
-    ]
-    if any(o.dtype == "float16" for o in composer.operands) or "f16" in ",".join(enables):
+        for word in directive.words
+    }
+    if any(o.dtype == "float16" for o in composer.operands) or "f16" in enabled:
         found.add("shader-f16")
     if any(name.startswith("subgroup") for name in composer.assembly.used):
         found.add("subgroup")
     return frozenset(found)
 
 
-def _entry_name(composer: Composer, entry: FunctionDeclaration) -> str:
+def _entry_name(composer: Composer, entry: Function) -> str:
     """Return the entry point's name in the text, where a skeleton's may have been changed."""
     is_skeleton = composer.assembly.skeleton is not None
     clashes = is_skeleton and entry.name in composer.source.declared
     return f"wk_{entry.name}" if clashes else entry.name
 
 
-def _workgroup_size(composer: Composer, entry: FunctionDeclaration) -> tuple[int, int, int]:
+def _workgroup_size(composer: Composer, entry: Function) -> tuple[int, int, int]:
     skeleton = composer.assembly.skeleton
-    declared = skeleton.constants if skeleton else composer.source.constants
+    declared = skeleton.module.constants if skeleton else composer.source.constants
     constants = ConstantValues(declared, composer.constants)
     sizes: list[int] = []
     for expression in entry.workgroup_size or ():
@@ -218,10 +220,10 @@ def _workgroup_bytes(composer: Composer) -> int:
     """Return the workgroup memory of all variables, each rounded up to 16 bytes."""
     total = 0
     for variable in composer.assembly.declarations():
-        if isinstance(variable, VariableDeclaration) and variable.space == "workgroup":
+        if isinstance(variable, Var) and variable.space == "workgroup":
             total += round_up(_layout(composer, variable.type, variable).size, 16)
     skeleton = composer.assembly.skeleton
-    for variable in () if skeleton is None else skeleton.variables.values():
+    for variable in () if skeleton is None else skeleton.module.variables.values():
         if variable.space == "workgroup":  # an array of accumulators
             init = composer.source.functions["init"]
             total += round_up(_layout(composer, variable.type, init).size, 16)
@@ -234,9 +236,13 @@ def _partial_bytes(composer: Composer) -> int:
     return _layout(composer, composer.partials, composer.source.functions["init"]).stride
 
 
-def _layout(composer: Composer, type_: str, declaration: Declaration) -> TypeLayout:
+def _layout(
+    composer: Composer, type_: Type | Name | str | None, declaration: Declaration
+) -> TypeLayout:
     try:
-        return composer.types.layout(type_)
+        if type_ is None or isinstance(type_, (Name, str)):
+            return composer.layouts.written(type_ or "")
+        return composer.layouts.of(type_)
     except UnknownTypeError as error:
         message = f"{composer.kernel}: the size of '{declaration.name}' is unknown: {error}."
         raise ShaderError(composer.source.point(message, declaration)) from None

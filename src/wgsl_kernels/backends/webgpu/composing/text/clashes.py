@@ -9,21 +9,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+from wgsl_kernels.wgsl.syntax.tree import Var
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Declaration
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Span
     from wgsl_kernels.wgsl.syntax.source_map import Edit
+    from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 COMPOSERS = "wk_"
 """What the composer's own names begin with."""
@@ -55,14 +55,14 @@ def numbered(
     }
     if not candidates:
         return {}
-    facts = read(Text(COMPOSED, generated))
-    meant = {*written, *(one.name for one in facts.declarations)}
-    meant |= {name for name in {*asked, *facts.needs} if is_predeclared(name)}
+    names = resolve(Text(COMPOSED, generated))
+    meant = {*written, *(one.name for one in names.module.declarations)}
+    meant |= {name for name in {*asked, *names.needs} if is_predeclared(name)}
     taken = {*written, *asked, *_names(source)}
     new: dict[str, str] = {}
     for name in sorted(candidates.keys() & meant):
         one = candidates[name]
-        if isinstance(one, VariableDeclaration) and one.space in ("storage", "uniform"):
+        if isinstance(one, Var) and one.space in ("storage", "uniform"):
             message = f"{name!r} is a name of WGSL's that the text needs. Rename it."
             raise ShaderError(source.point(message, one))
         new[name] = next(n for n in _numbers(name) if n not in taken and not is_predeclared(n))
@@ -70,23 +70,22 @@ def numbered(
     return new
 
 
-def renames(text: Text, new: dict[str, str], replaced: Iterable[Span]) -> list[Edit]:
+def renames(file: Names, new: dict[str, str], replaced: Iterable[Span]) -> list[Edit]:
     """Return the edits of a file that give its names, but for those in what is replaced."""
     if not new:
         return []
     spans = tuple(replaced)
     return [
         edit
-        for edit in rename(resolve(text), new)
+        for edit in rename(file, new)
         if not any(one.begin <= edit.span.begin < one.end for one in spans)
     ]
 
 
 def _names(source: Source) -> Iterator[str]:
-    for facts in source.files:
-        names = resolve(facts.text)
-        yield from (symbol.name for symbol in names.symbols)
-        yield from (use.ident.name for use in names.uses)
+    for file in source.files:
+        yield from (symbol.name for symbol in file.symbols)
+        yield from (use.ident.name for use in file.uses)
 
 
 def _numbers(name: str) -> Iterator[str]:

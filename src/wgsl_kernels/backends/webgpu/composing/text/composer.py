@@ -16,7 +16,9 @@ from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folde
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.values.dtypes import DType
-    from wgsl_kernels.wgsl.facts.facts import FunctionDeclaration
+    from wgsl_kernels.wgsl.syntax.tree import Function, Name
 
 REPORTS, REPORT = Instance("tensors/reports.wesl"), "report_index_of_X"
 VALUE_FIELDS = {
@@ -43,9 +45,9 @@ VALUE_FIELDS = {
 @functools.cache
 def common_functions() -> Mapping[str, str]:
     """Return the functions that are the same for every kernel, as the package's file has them."""
-    facts = load_file(shaders_folder() / "templates" / "any_kernel.wgsl").facts
-    text = facts.text.text
-    return {name: text[one.span.begin : one.span.end] for name, one in facts.functions.items()}
+    file = load_file(shaders_folder() / "templates" / "any_kernel.wgsl").own
+    text, functions = file.text.text, file.module.functions
+    return {name: text[one.begin : one.end] for name, one in functions.items()}
 
 
 @dataclass
@@ -111,13 +113,15 @@ class Composer:
         return (*self.inputs, *self.outputs)
 
     @functools.cached_property
-    def aliases(self) -> Mapping[str, str]:
+    def aliases(self) -> Mapping[str, Name | str]:
         """The element types that the composer names: ``T``, ``T_<name>`` and ``T_wide``.
 
         The last is what sums of the first output's type are kept in: f32 for f16. Templates of
         accumulators have ``wk_Total``, ``wk_Input`` and ``wk_Result`` besides.
         """
-        aliases = {"T": self.element_type(self.operands[0])} if self.operands else {}
+        aliases: dict[str, Name | str] = {}
+        if self.operands:
+            aliases["T"] = self.element_type(self.operands[0])
         if self.outputs:
             own = self.element_type(self.outputs[0])
             aliases["T_wide"] = "f32" if own == "f16" else own
@@ -128,16 +132,20 @@ class Composer:
             aliases["wk_Input"] = self.element_type(self.inputs[0])
             aliases["wk_Result"] = self.element_type(self.outputs[0])
             aliases["wk_Stored"] = self.outputs[0].storage_type
-            aliases["wk_Total"] = self.source.functions["init"].returns or ""
+            total = self.source.functions["init"].returns
+            if total is not None:
+                aliases["wk_Total"] = total
         return aliases
 
     @functools.cached_property
-    def types(self) -> TypeLayouts:
+    def types(self) -> NamedTypes:
+        """The types of the text."""
+        return NamedTypes(self.source.declarations, self.aliases, self.constants)
+
+    @functools.cached_property
+    def layouts(self) -> TypeLayouts:
         """Sizes of all types of the text."""
-        source = self.source
-        return TypeLayouts.of(
-            source.structs, source.aliases, self.aliases, source.constants, self.constants
-        )
+        return TypeLayouts(self.types)
 
     def element_type(self, operand: Operand) -> str:
         """Return the type that ``T_<name>`` stands for in this form."""
@@ -197,17 +205,15 @@ class Composer:
         return f"wk_params.{name}"
 
     def check_type(
-        self, function: FunctionDeclaration, written: str, expected: str, what: str
+        self, function: Function, written: Name | None, expected: str, what: str
     ) -> None:
         """Refuse a function of the author's whose written type is another than the tensor's.
 
         Types that the reader does not know are left to the compiler.
         """
-        resolved = self.types.resolve(written)
-        if resolved != expected and resolved in _KNOWN:
-            message = (
-                f"{self.kernel}: {function.name} has {resolved} for {what}, which is {expected}."
-            )
+        found = str(self.types.of(written))
+        if found != expected and found in _KNOWN:
+            message = f"{self.kernel}: {function.name} has {found} for {what}, which is {expected}."
             raise ShaderError(self.source.point(message, function))
 
     def _offer_reports(self) -> None:
@@ -243,8 +249,8 @@ def element_at(array: str, dtype: DType, place: str) -> str:
     return f"{array}[{place}]"
 
 
-def _alias(name: str, type_: str) -> str:
-    return f"alias {name} = {type_};"
+def _alias(name: str, type_: Name | str) -> str:
+    return f"alias {name} = {type_ if isinstance(type_, str) else spell(type_)};"
 
 
 def _const(name: str, value: str) -> str:

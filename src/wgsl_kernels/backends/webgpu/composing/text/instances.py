@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
-from wgsl_kernels.wgsl.facts.reader import read
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.names.rename import rename
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
 from wgsl_kernels.wgsl.syntax.tree import Function
 
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from wgsl_kernels.backends.webgpu.templates.template import Template
-    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 _MEMBER = re.compile(r"\s*\.\s*(\w+)")
 
@@ -59,9 +60,9 @@ class Instance:
         """Return what a constant is given here."""
         return dict(self.configuration).get(name, default)
 
-    def facts(self) -> Facts:
+    def names(self) -> Names:
         """Return its text without the slots, which the kernel declares."""
-        return _facts(self, "")
+        return _printed(self, "")
 
     def offers(self) -> Mapping[str, Offer]:
         """Return the fields of parameters that its slots declare."""
@@ -109,36 +110,42 @@ class InstanceFunction:
     check: Callable[[], None] | None = None
 
     @property
-    def text(self) -> Text:
+    def printed(self) -> Names:
         """The printed text that has it, and it alone."""
-        return _facts(self.instance, self.name).text
+        return _printed(self.instance, self.name)
+
+    @property
+    def text(self) -> Text:
+        """That text."""
+        return self.printed.text
 
     @property
     def declaration(self) -> Declaration:
         """The declaration."""
-        (found,) = _facts(self.instance, self.name).declarations
+        (found,) = self.printed.module.declarations
         return found
 
     @property
     def fields(self) -> Mapping[Span, str]:
         """The fields of the parameters that it reads: their names in the text, by the places."""
         found: dict[Span, str] = {}
-        text = self.text
-        for use in resolve(text).uses:
-            if use.ident.name == PARAMS and (member := _MEMBER.match(text.text, use.ident.end)):
+        printed = self.printed
+        for use in printed.uses:
+            text, end = printed.text.text, use.ident.end
+            if use.ident.name == PARAMS and (member := _MEMBER.match(text, end)):
                 found[Span(*member.span(1))] = self.naming.of(member[1])
         return found
 
     @property
     def names(self) -> dict[str, str]:
         """What its own name and those that it takes from outside are in the text."""
-        names = (self.name, *sorted(self.declaration.needs))
+        names = (self.name, *sorted(self.printed.needs))
         return {name: self.naming.of(name) for name in names}
 
     def edits(self, uniform: str) -> list[Edit]:
         """Return the edits that give the names of the text; ``uniform`` is that of PARAMS."""
         edits = [Edit(span, name) for span, name in self.fields.items()]
-        edits += rename(resolve(self.text), {**self.names, PARAMS: uniform})
+        edits += rename(self.printed, {**self.names, PARAMS: uniform})
         return sorted(edits, key=lambda one: one.span.begin)
 
     def written(self) -> str:
@@ -180,12 +187,14 @@ def _opened(path: str) -> _OpenTemplate:
     template = find_template(path, None, shaders_folder(), path)
     declarations = parse_source(dict(template.texts)[template.root]).module.declarations
     functions = tuple(one.ident.name for one in declarations if isinstance(one, Function))
-    structs = [read(text).structs.get(STRUCT) for text in template.slot_texts]
+    structs = [resolve(text).module.structs.get(STRUCT) for text in template.slot_texts]
     fields = [one for struct in structs if struct is not None for one in struct.fields]
-    return _OpenTemplate(template, functions, {n.name: Offer(n.type, n.name) for n in fields})
+    return _OpenTemplate(
+        template, functions, {n.name: Offer(spell(n.type), n.name) for n in fields}
+    )
 
 
 @functools.lru_cache(maxsize=1024)
-def _facts(instance: Instance, only: str) -> Facts:
+def _printed(instance: Instance, only: str) -> Names:
     template, given = _opened(instance.path).template, dict(instance.configuration)
-    return read(template.module(given, leaves_slots=True, only=only).text)
+    return resolve(template.module(given, leaves_slots=True, only=only).text)

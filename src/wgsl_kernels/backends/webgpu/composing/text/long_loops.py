@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.facts.facts import Facts, FunctionDeclaration
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.tree import Function
     from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 ENDED = 255
@@ -51,7 +52,7 @@ class LongLoop:
 def long_loops(source: Source, form: Form) -> tuple[LongLoop, ...]:
     """Return the author's loops, of a kernel in some form, that an adapter may end."""
     most = _ROUNDS.get(form, _UNROLLED)
-    found = [one for facts in source.files for one in _LoopCounter(facts).loops_above(most)]
+    found = [one for file in source.files for one in _LoopCounter(file).loops_above(most)]
     return tuple([one for one in found if not _is_ours(one)])
 
 
@@ -67,10 +68,10 @@ class _LoopCounter:
     Only loops in loops are gone into by recursion: other nesting may be deep, and stacks small.
     """
 
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._functions = {one.ident.name: one for one in functions_of(facts.module)}
-        self._constants: ConstantValues = constants_of(facts.module)
+    def __init__(self, file: Names) -> None:
+        self._text = file.text
+        self._functions = {one.ident.name: one for one in functions_of(file.module)}
+        self._constants: ConstantValues = constants_of(file.module)
         self._turns: dict[str, float] = {}
         for name in self._functions:
             if name not in self._turns:
@@ -81,7 +82,7 @@ class _LoopCounter:
         if max(self._turns.values(), default=0) > most:
             for function in self._functions.values():
                 for one in self._long(function.body, most, 1):
-                    yield LongLoop(self._facts.text, head_of(one).begin)
+                    yield LongLoop(self._text, head_of(one).begin)
 
     def _count_function(self, name: str) -> None:
         """Count a function after those that it calls; WGSL has no recursion."""
@@ -138,12 +139,11 @@ def _within(node: tree.Node) -> Iterator[tree.Node]:
             open_ += children(one)
 
 
-def check_loops(assembly: Assembly, entry: FunctionDeclaration, text: Text, facts: Facts) -> None:
+def check_loops(assembly: Assembly, entry: Function, file: Names) -> None:
     """Have an entry point look, wherever it ends, whether the adapter has ended its loops."""
-    (function,) = [one for one in functions_of(facts.module) if one.ident.name == entry.name]
-    ends = [one.begin for one in descendants(function.body) if isinstance(one, tree.Return)]
-    for at in sorted({*ends, function.body.end - 1}):
-        assembly.edit(text, Span(at, at), f"{CHECK}(); ")
+    ends = [one.begin for one in descendants(entry.body) if isinstance(one, tree.Return)]
+    for at in sorted({*ends, entry.body.end - 1}):
+        assembly.edit(file.text, Span(at, at), f"{CHECK}(); ")
     assembly.wanted.append(CHECK)
 
 

@@ -10,7 +10,7 @@ from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.types.layouts import template_of
+from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -133,7 +133,7 @@ def _require_totals(source: Source, form: DeclaredForm) -> None:
         return
     found = ", ".join(f"fn {name}" for name in source.functions) or "no function"
     message = f"a {form} needs fn {missing}, which is missing; want {wanted[missing]}. There is "
-    first = next(iter(source.facts.functions.values()), None)
+    first = next(iter(source.own.module.functions.values()), None)
     where = f"{source.file}: {message}{found}."
     if first is not None:
         where = source.point(f"{message}{found}.", first)
@@ -155,7 +155,7 @@ def allowed_access(source: Source, name: str) -> frozenset[Access]:
     fields = {field.name for struct in source.structs.values() for field in struct.fields}
     if {f"{wgsl}_strides", f"{wgsl}_offset"} <= fields:
         return frozenset({"flat", "strided"})
-    if any(wgsl in function.needs for function in source.functions.values()):
+    if any(wgsl in source.needs_of(one) for one in source.functions.values()):
         return frozenset({"flat"})
     return frozenset({"flat", "strided", "value"})
 
@@ -171,8 +171,8 @@ def allowed_dtypes(
     form = classify(source, declared)
     if form == "free":
         variable = source.variables.get(wgsl_name(name))
-        written = variable.type if variable else ""
-        return _dtypes_of(next(iter(template_of(written)[1]), written))
+        type_ = None if variable is None else variable.type
+        return _dtypes_of(spell(type_.templates[0] if type_ and type_.templates else type_))
     ops = source.functions
     if form != "map":
         written = _parameter_type(source, "lift", 0) if name != "y" else ""
@@ -189,12 +189,12 @@ def allowed_dtypes(
 
 def _parameter_type(source: Source, function: str, index: int) -> str:
     found = source.functions.get(function)
-    return found.parameters[index].type if found and len(found.parameters) > index else ""
+    return spell(found.parameters[index].type) if found and len(found.parameters) > index else ""
 
 
 def _named_type(source: Source, function: str, name: str) -> str:
     parameters = source.functions[function].parameters
-    return next((p.type for p in parameters if p.name == name), "")
+    return spell(next((p.type for p in parameters if p.name == name), None))
 
 
 def _dtypes_of(written: str) -> frozenset[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,20 +9,22 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.params import Field, unfilled
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
-from wgsl_kernels.wgsl.facts.facts import Member, StructDeclaration
+from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.tree import Ident, Name, Parameter, Struct
+from wgsl_kernels.wgsl.types.kinds import Array, Scalar, StructType, Type, Vector
 from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.wgsl.facts.facts import VariableDeclaration
+    from wgsl_kernels.backends.webgpu.composing.text.instances import Offer
+    from wgsl_kernels.wgsl.syntax.tree import Var
 
 FACTS = ("shape", "strides", "offset", "size")
-_SCALAR = re.compile(r"(u32|i32|f32|f16)$")
-_VECTOR = re.compile(r"vec([234])<(u32|i32|f32|f16)>$")
-_ROWS = re.compile(r"array<vec4<(u32|i32|f32)>, (.+)>$")
+_SCALARS = ("u32", "i32", "f32", "f16")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Uniform:
     size: int
 
 
-def find_uniform(composer: Composer) -> tuple[VariableDeclaration | None, StructDeclaration | None]:
+def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     """Return the author's uniform variable and struct; maps and reductions may have ``Attrs``.
 
     Raises:
@@ -51,20 +52,19 @@ def find_uniform(composer: Composer) -> tuple[VariableDeclaration | None, Struct
         composer.assembly.uniform = "attrs" if attrs else PARAMS
         return None, attrs
     variable = uniforms[0]
-    struct = source.structs.get(composer.types.resolve(variable.type))
+    type_ = composer.types.of(variable.type)
+    struct = source.structs.get(type_.name) if isinstance(type_, StructType) else None
     if struct is None or not struct.fields:
         message = (
-            f"{composer.kernel}: uniform '{variable.name}' is {variable.type}; want a struct, "
-            f"whose fields are filled by name."
+            f"{composer.kernel}: uniform '{variable.name}' is {spell(variable.type)}; "
+            "want a struct, whose fields are filled by name."
         )
         raise ShaderError(source.point(message, variable))
     composer.assembly.uniform = variable.name
     return variable, struct
 
 
-def lay_out(
-    composer: Composer, variable: VariableDeclaration | None, struct: StructDeclaration | None
-) -> Uniform:
+def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> Uniform:
     """Return the parameter block, and have the composer's fields appended to the author's struct.
 
     Raises:
@@ -72,9 +72,9 @@ def lay_out(
     """
     offers = composer.assembly.fields
     own = struct.fields if struct else ()
-    added = tuple(Member(name, offer.type, (), Span(0, 0)) for name, offer in offers.items())
+    added = tuple(_field(name, offer) for name, offer in offers.items())
     try:
-        offsets, layout = composer.types.members((*own, *added))
+        offsets, layout = composer.layouts.members((*own, *added))
     except UnknownTypeError as error:
         raise _bad_type(composer, struct, str(error)) from None
     fields = [] if struct is None else author_fields(composer, struct, offsets)
@@ -84,21 +84,19 @@ def lay_out(
         fields.append(
             Field(member.name, offer.fact, offset, scalar, slots, offer.pad, offer.constant)
         )
-    text = ", ".join(f"{member.name}: {member.type}" for member in added)
+    text = ", ".join(f"{name}: {offer.type}" for name, offer in offers.items())
     declaration = ""
     if struct is None:
         declaration = f"struct wk_Params {{ {text} }}\n"
     else:
-        end = own[-1].span.end if own else struct.close
+        end = own[-1].end if own else struct.end - 1
         composer.assembly.edit(
             composer.source.text_of(struct), Span(end, end), f",\n  {text}" if own else text
         )
     return Uniform(declaration, tuple(fields), round_up(layout.size, 16))
 
 
-def author_fields(
-    composer: Composer, struct: StructDeclaration, offsets: Sequence[int]
-) -> list[Field]:
+def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
     """Return the packing plan of the fields that the author wrote.
 
     Raises:
@@ -110,21 +108,17 @@ def author_fields(
     ]
 
 
-def uniform_type(
-    variable: VariableDeclaration | None, struct: StructDeclaration | None
-) -> str | None:
+def uniform_type(variable: Var | None, struct: Struct | None) -> str | None:
     """Return the type of a uniform that the composer declares, None where the author does."""
     if variable is not None:
         return None
     return struct.name if struct else "wk_Params"
 
 
-def _author_field(
-    composer: Composer, struct: StructDeclaration, member: Member, offset: int
-) -> Field:
+def _author_field(composer: Composer, struct: Struct, member: Parameter, offset: int) -> Field:
     shape = _shape_of(composer, member.type)
     if shape is None:
-        raise _bad_type(composer, struct, member.type, member)
+        raise _bad_type(composer, struct, spell(member.type), member)
     scalar, slots = shape
     fact, is_absent = _fact_of(composer, member.name)
     if fact is None:
@@ -134,7 +128,7 @@ def _author_field(
         raise coded("unknown-field", _pointed(composer, struct, member, message))
     is_shape = fact == "shape" or fact.endswith("_shape")
     counts_steps = fact.endswith(("_strides", "_offset"))  # negative ones wrap
-    is_vector = _VECTOR.match(composer.types.resolve(member.type)) is not None
+    is_vector = isinstance(composer.types.of(member.type), Vector)
     return Field(
         member.name,
         fact,
@@ -161,20 +155,29 @@ def _fact_of(composer: Composer, name: str) -> tuple[str | None, bool]:
     return None, False
 
 
-def _shape_of(composer: Composer, written: str) -> tuple[str, int] | None:
+def _field(name: str, offer: Offer) -> Parameter:
+    """Return an offered field as a struct has it."""
+    type_ = parse_expression(offer.type)
+    assert isinstance(type_, Name), offer.type
+    return Parameter(0, 0, (), Ident(0, 0, name), type_)
+
+
+def _shape_of(composer: Composer, written: Name) -> tuple[str, int] | None:
     """Return a field type's element type and how many elements it has, None if it is no such."""
-    type_ = composer.types.resolve(written)
-    if scalar := _SCALAR.match(type_):
-        return scalar.group(1), 1
-    if vector := _VECTOR.match(type_):
-        return vector.group(2), int(vector.group(1))
-    if rows := _ROWS.match(type_):
-        return rows.group(1), composer.types.layout(type_).size // 4
+    type_: Type | None = composer.types.of(written)
+    if isinstance(type_, Scalar) and type_.name in _SCALARS:
+        return type_.name, 1
+    if isinstance(type_, Vector) and type_.element.name in _SCALARS:
+        return type_.element.name, type_.size
+    if isinstance(type_, Array) and type_.count is not None:
+        row = type_.element
+        if isinstance(row, Vector) and row.size == 4 and row.element.name in _SCALARS[:3]:
+            return row.element.name, composer.layouts.of(type_).size // 4
     return None
 
 
 def _bad_type(
-    composer: Composer, struct: StructDeclaration | None, type_: str, member: Member | None = None
+    composer: Composer, struct: Struct | None, type_: str, member: Parameter | None = None
 ) -> ShaderError:
     message = (
         f"{composer.kernel}: a shader field of type {type_} cannot be filled; want f32, i32, u32, "
@@ -184,7 +187,7 @@ def _bad_type(
 
 
 def _pointed(
-    composer: Composer, struct: StructDeclaration | None, member: Member | None, message: str
+    composer: Composer, struct: Struct | None, member: Parameter | None, message: str
 ) -> str:
     """Return ``message`` and, below it, the author's place, line and caret."""
     if struct is None:

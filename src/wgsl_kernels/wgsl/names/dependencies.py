@@ -11,17 +11,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.errors.errors import ShaderError
-from wgsl_kernels.wgsl.facts.facts import AliasDeclaration, FunctionDeclaration, StructDeclaration
 from wgsl_kernels.wgsl.syntax.limits import CALLS, DECLARATIONS, TYPES
+from wgsl_kernels.wgsl.syntax.tree import Alias, Function, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from wgsl_kernels.wgsl.facts.facts import Declaration, Facts
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 
-def check_dependencies(files: Sequence[Facts]) -> None:
+def check_dependencies(files: Sequence[Names]) -> None:
     """Refuse files in which a name is declared twice, or a declaration needs itself or too much.
 
     Files that are not understood are left to the compiler, which stops there.
@@ -32,17 +33,17 @@ def check_dependencies(files: Sequence[Facts]) -> None:
     Raises:
         ShaderError: The message shows the declaration, and the circle or the first of the two.
     """
-    declared: dict[str, tuple[Declaration, Text]] = {}
-    for facts in reversed(files):
-        if not facts.module.is_whole:
+    declared: dict[str, tuple[Declaration, Names]] = {}
+    for names in reversed(files):
+        if not names.module.is_whole:
             return
-        own: dict[str, tuple[Declaration, Text]] = {}
-        for one in facts.declarations:
+        own: dict[str, tuple[Declaration, Names]] = {}
+        for one in names.module.declarations:
             if one.name in own:
                 first = own[one.name][0].name_span.begin
-                refuse_second(facts.text, one.name, first, one.name_span.begin)
+                refuse_second(names.text, one.name, first, one.name_span.begin)
             if one.name:
-                own[one.name] = one, facts.text
+                own[one.name] = one, names
         declared |= own
     _DependencyWalk(declared).check()
 
@@ -60,7 +61,7 @@ _CALLED = re.compile(r"//[^\n]*|/\*.*?\*/|(\w+)\s*\(", re.DOTALL)
 class _DependencyWalk:
     """A walk to all declarations, each behind those that it needs."""
 
-    def __init__(self, declared: Mapping[str, tuple[Declaration, Text]]) -> None:
+    def __init__(self, declared: Mapping[str, tuple[Declaration, Names]]) -> None:
         self.declared = declared
         self.lengths: dict[str, int] = {}  # of the longest chain that begins with a declaration
         self.types: dict[str, int] = {}  # the same of structs and aliases only
@@ -87,12 +88,13 @@ class _DependencyWalk:
                 open_[needed] = self._needs(needed)
 
     def _needs(self, name: str) -> Iterator[str]:
-        return iter(sorted(self.declared[name][0].needs & self.declared.keys()))
+        declaration, names = self.declared[name]
+        return iter(sorted(names.needs_of(declaration) & self.declared.keys()))
 
     def _leave(self, name: str) -> None:
         needs = list(self._needs(name))
         self.lengths[name] = 1 + max((self.lengths[one] for one in needs), default=0)
-        is_type = isinstance(self.declared[name][0], (StructDeclaration, AliasDeclaration))
+        is_type = isinstance(self.declared[name][0], (Struct, Alias))
         self.types[name] = is_type + max((self.types[one] for one in needs), default=0)
         if self.lengths[name] > DECLARATIONS:
             message = f"this needs more than {DECLARATIONS} declarations that each need the next"
@@ -106,11 +108,11 @@ class _DependencyWalk:
 
     def _calls_within(self, name: str, needs: Sequence[str]) -> int:
         """Return how many calls those in a function's body come to."""
-        functions = [one for one in needs if isinstance(self.declared[one][0], FunctionDeclaration)]
+        functions = [one for one in needs if isinstance(self.declared[one][0], Function)]
         if not functions:
             return 0
-        declaration, text = self.declared[name]
-        body = text.text[declaration.span.begin : declaration.span.end]
+        declaration, names = self.declared[name]
+        body = names.text.text[declaration.span.begin : declaration.span.end]
         times = Counter(_CALLED.findall(body))
         return sum(self.calls[one] * times[one] for one in functions)
 
@@ -119,5 +121,5 @@ class _DependencyWalk:
         self._refuse(names[0], f"'{names[0]}' needs itself, which WGSL does not allow: {circle}.")
 
     def _refuse(self, name: str, message: str) -> NoReturn:
-        declaration, text = self.declared[name]
-        raise ShaderError(text.point(message, declaration.name_span.begin))
+        declaration, names = self.declared[name]
+        raise ShaderError(names.text.point(message, declaration.name_span.begin))

@@ -1,1 +1,0 @@
-"""What composing reads of a text: bindings, structs, functions, constants."""
