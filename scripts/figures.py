@@ -39,7 +39,7 @@ _CACHES = {
 }
 _KINDS = {
     "linkers": ("wgsl/linking/", "/assembly.py", "composing/functions.py", "groups/functions.py"),
-    "syntax trees": ("/tree.py", "/facts.py"),
+    "syntax trees": ("/tree.py", "wgsl/facts"),
     "type systems": ("/infer.py", "/types.py"),
     "evaluators of constants": (
         "/evaluate.py",
