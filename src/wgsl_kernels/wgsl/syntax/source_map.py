@@ -130,11 +130,11 @@ def _outer_first(note: Note) -> tuple[int, int]:
     return note.begin, -note.end
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class WrittenText(Text):
-    """Text that was written from authors' files, read again as a file. No two are equal."""
+    """Text that was written from authors' files, read again as a file."""
 
-    map: SourceMap = field(repr=False)
+    map: SourceMap = field(repr=False, compare=False)
 
     def origin(self, offset: int) -> tuple[Text, Place]:
         """Return the author's file and the place in it."""

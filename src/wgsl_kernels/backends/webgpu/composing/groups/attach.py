@@ -15,10 +15,12 @@ from wgsl_kernels.backends.webgpu.composing.groups.fields import Offered
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, Operand
 from wgsl_kernels.engine.values.dtypes import BYTES
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, TextBuilder, WrittenText
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Structure
+    from wgsl_kernels.wgsl.syntax.places import Text
 
 
 def prefix_of(name: str) -> str:
@@ -58,7 +60,7 @@ def attach(composer: Composer) -> None:
         helpers["wk_hand_on"] = partial(_epilogue_function, composer, composer.after, output)
 
 
-def _computed(composer: Composer, before: Before, operand: Operand) -> str:
+def _computed(composer: Composer, before: Before, operand: Operand) -> Text:
     """Return the function that computes one item of an input: its index to the value."""
     structure, prefix = before.structure, prefix_of(before.name)
     expressions = _expressions(composer, structure, prefix)
@@ -69,12 +71,10 @@ def _computed(composer: Composer, before: Before, operand: Operand) -> str:
     result = values[0] if len(values) == 1 else f"vec4<{type_}>({', '.join(values)})"
     returns = type_ if len(values) == 1 else f"vec4<{type_}>"
     lines = [*expressions.lines, f"return {result};"]
-    name = f"wk_get_{operand.wgsl}"
-    body = f"fn {name}(wk_i: u32) -> {returns} {{\n  " + "\n  ".join(lines) + "\n}\n"
-    return expressions.functions.render() + body
+    return _written(expressions, f"fn wk_get_{operand.wgsl}(wk_i: u32) -> {returns}", lines)
 
 
-def _epilogue_function(composer: Composer, after: After, operand: Operand) -> str:
+def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Text:
     """Return the function that takes the index and value of one item that a kernel writes.
 
     The value is of the type in which buffers have it.
@@ -92,8 +92,16 @@ def _epilogue_function(composer: Composer, after: After, operand: Operand) -> st
         element = _element(structure, output.storage_type)
         lines.append(f"{composer.variable(output, element)}[wk_i] = {stored};")
     given = _element(structure, operand.storage_type)
-    body = f"fn wk_hand_on(wk_i: u32, wk_given: {given}) {{\n  "
-    return expressions.functions.render() + body + "\n  ".join(lines) + "\n}\n"
+    return _written(expressions, f"fn wk_hand_on(wk_i: u32, wk_given: {given})", lines)
+
+
+def _written(expressions: GroupExpressions, head: str, lines: list[str]) -> Text:
+    """Return a function of generated lines, behind those of the maps, which keep their places."""
+    text = TextBuilder()
+    expressions.functions.quote_own(text)
+    text.generate(f"{head} {{\n  " + "\n  ".join(lines) + "\n}\n")
+    found = text.finish()
+    return WrittenText(COMPOSED, found.composed.text, found)
 
 
 def _element(structure: Structure, type_: str) -> str:

@@ -87,15 +87,10 @@ class Functions:
         """Append everything."""
         for written in self.common.values():
             text.generate(written + "\n")
-        self._quote_pieces(text)
+        self.quote_own(text)
 
-    def render(self) -> str:
-        """Return everything but common functions as generated text."""
-        text = TextBuilder()
-        self._quote_pieces(text)
-        return text.finish().composed.text
-
-    def _quote_pieces(self, text: TextBuilder) -> None:
+    def quote_own(self, text: TextBuilder) -> None:
+        """Append everything but common functions."""
         for piece in self.pieces:
             if isinstance(piece, str):
                 text.generate(piece)
@@ -115,7 +110,7 @@ class Functions:
         special = {d.name for d in source.own.module.declarations if d.name}
         special |= {name for name in assembly.written if name not in common_functions()}
         written = {
-            name: one.written() if isinstance(one, InstanceFunction) else one
+            name: one.written() if isinstance(one, InstanceFunction) else one.text
             for name, one in assembly.written.items()
         }
         for name in written.keys() & common_functions().keys():

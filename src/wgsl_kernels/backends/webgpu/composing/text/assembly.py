@@ -23,7 +23,13 @@ from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, SourceMap, TextBuilder
+from wgsl_kernels.wgsl.syntax.source_map import (
+    COMPOSED,
+    Edit,
+    SourceMap,
+    TextBuilder,
+    WrittenText,
+)
 from wgsl_kernels.wgsl.syntax.tree import Broken, ConstAssert, Declaration, Directive
 
 if TYPE_CHECKING:
@@ -33,8 +39,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.names.resolve import Names
 
-Helper = Callable[[], str] | InstanceFunction
-Written = str | InstanceFunction
+Helper = Callable[[], str | Text] | InstanceFunction
+Written = Text | InstanceFunction
 _NONE: Mapping[str, Callable[[], None]] = MappingProxyType({})
 
 
@@ -194,9 +200,12 @@ class Assembly:
             if isinstance(written, InstanceFunction):
                 edits = written.edits(self.uniform)
                 text.quote(written.text, written.declaration.span, edits)
-                text.generate("\n")
+            elif isinstance(written, WrittenText):
+                edits = [*rename(resolve(written), {PARAMS: self.uniform})]
+                text.quote(written, Span(0, len(written.text)), edits)
             else:
-                text.generate(renamed(written, {PARAMS: self.uniform}) + "\n")
+                text.generate(renamed(written.text, {PARAMS: self.uniform}))
+            text.generate("\n")
         if self.skeleton is not None:
             self._quote_skeleton(text, self.skeleton)
         return text.finish()
@@ -210,8 +219,7 @@ class Assembly:
             if isinstance(written, InstanceFunction):
                 ours.append((written.declaration, written_as, written.text))
             else:
-                made = resolve(Text(COMPOSED, written))
-                ours += [(one, one.name, made.text) for one in made.module.declarations]
+                ours += [(one, one.name, written) for one in resolve(written).module.declarations]
         if self.skeleton is not None:
             clashing, text = self._clashing(self.skeleton), self.skeleton.text
             for one in self.skeleton.module.declarations:
@@ -239,13 +247,15 @@ class Assembly:
         if name in self.written:
             return []
         helper = self.helpers[name]
-        if isinstance(helper, InstanceFunction) and helper.check is not None:
-            helper.check()
-        self.written[name] = written = helper if isinstance(helper, InstanceFunction) else helper()
-        if isinstance(written, InstanceFunction):
-            self._note_fields(written.fields.values())
-            return sorted(set(written.names.values()) - {name})
-        names = resolve(Text(COMPOSED, written))
+        if isinstance(helper, InstanceFunction):
+            if helper.check is not None:
+                helper.check()
+            self.written[name] = helper
+            self._note_fields(helper.fields.values())
+            return sorted(set(helper.names.values()) - {name})
+        made = helper()
+        self.written[name] = text = Text(COMPOSED, made) if isinstance(made, str) else made
+        names = resolve(text)
         self._note_fields(names.members.get(PARAMS, ()))
         return sorted(names.needs)
 
