@@ -212,7 +212,7 @@ class Assembly:
 
     def _refuse_seconds(self, new: Mapping[str, str]) -> None:
         """Refuse a text that has a name twice, once the author's have their new names."""
-        found: dict[str, str] = {}
+        found: dict[str, tuple[Declaration, Text]] = {}
         own = [(d, new.get(d.name, d.name), self.source.text_of(d)) for d in self.declarations()]
         ours: list[tuple[Declaration, str, Text]] = []
         for written_as, written in self.written.items():
@@ -225,12 +225,13 @@ class Assembly:
             for one in self.skeleton.module.declarations:
                 ours.append((one, clashing.get(one.name, one.name), text))
         for declaration, name, text in (*own, *ours):
-            begin = declaration.name_span.begin
             if name in found:
-                message = f"{name!r} is given twice; first at {found[name]}."
-                raise ShaderError(text.point(message, begin))
+                first, there = found[name]
+                label = there.origin(first.name_span.begin)[1].label
+                message = f"{name!r} is given twice; first at {label}."
+                raise ShaderError(text.point(message, declaration.name_span.begin))
             if name:
-                found[name] = text.origin(begin)[1].label
+                found[name] = declaration, text
 
     def _imported_names(self) -> dict[str, list[Declaration]]:
         imported: dict[str, list[Declaration]] = {}

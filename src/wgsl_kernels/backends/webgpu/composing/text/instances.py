@@ -17,10 +17,11 @@ from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
-from wgsl_kernels.wgsl.syntax.tree import Function
+from wgsl_kernels.wgsl.syntax.tree import Function, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Set as AbstractSet
 
     from wgsl_kernels.backends.webgpu.templates.template import Template
     from wgsl_kernels.wgsl.names.resolve import Names
@@ -62,7 +63,7 @@ class Instance:
 
     def names(self) -> Names:
         """Return its text without the slots, which the kernel declares."""
-        return _printed(self, "")
+        return _printed(self.path, self.configuration, "")
 
     def offers(self) -> Mapping[str, Offer]:
         """Return the fields of parameters that its slots declare."""
@@ -93,7 +94,7 @@ class InstanceNames:
         return "_".join([self.words.get(word, word) for word in name.split("_")])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InstanceFunction:
     """A declaration of an instance, which a text takes where somebody names it.
 
@@ -109,10 +110,12 @@ class InstanceFunction:
     naming: InstanceNames
     check: Callable[[], None] | None = None
 
-    @property
+    @functools.cached_property
     def printed(self) -> Names:
         """The printed text that has it, and it alone."""
-        return _printed(self.instance, self.name)
+        named = _opened(self.instance.path).functions[self.name]
+        given = tuple(sorted(one for one in self.instance.configuration if one[0] in named))
+        return _printed(self.instance.path, given, self.name)
 
     @property
     def text(self) -> Text:
@@ -125,18 +128,17 @@ class InstanceFunction:
         (found,) = self.printed.module.declarations
         return found
 
-    @property
+    @functools.cached_property
     def fields(self) -> Mapping[Span, str]:
         """The fields of the parameters that it reads: their names in the text, by the places."""
         found: dict[Span, str] = {}
-        printed = self.printed
-        for use in printed.uses:
-            text, end = printed.text.text, use.ident.end
-            if use.ident.name == PARAMS and (member := _MEMBER.match(text, end)):
+        text = self.text.text
+        for use in self.printed.uses:
+            if use.ident.name == PARAMS and (member := _MEMBER.match(text, use.ident.end)):
                 found[Span(*member.span(1))] = self.naming.of(member[1])
         return found
 
-    @property
+    @functools.cached_property
     def names(self) -> dict[str, str]:
         """What its own name and those that it takes from outside are in the text."""
         names = (self.name, *sorted(self.printed.needs))
@@ -173,20 +175,19 @@ class _OpenTemplate:
 
     Attributes:
         template: The template.
-        functions: The names of its own functions.
+        functions: Its own functions by name, with the constants that they may depend on.
         offers: The fields of parameters that its slots want.
     """
 
     template: Template
-    functions: tuple[str, ...]
+    functions: Mapping[str, frozenset[str]]
     offers: Mapping[str, Offer]
 
 
 @functools.lru_cache(maxsize=64)
 def _opened(path: str) -> _OpenTemplate:
     template = find_template(path, None, shaders_folder(), path)
-    declarations = parse_source(dict(template.texts)[template.root]).module.declarations
-    functions = tuple(one.ident.name for one in declarations if isinstance(one, Function))
+    functions = _functions_in(dict(template.texts)[template.root], template.constants.keys())
     structs = [resolve(text).module.structs.get(STRUCT) for text in template.slot_texts]
     fields = [one for struct in structs if struct is not None for one in struct.fields]
     return _OpenTemplate(
@@ -194,7 +195,45 @@ def _opened(path: str) -> _OpenTemplate:
     )
 
 
+_WORD = re.compile(r"@?\w+")
+
+
+def _functions_in(text: Text, constants: AbstractSet[str]) -> Mapping[str, frozenset[str]]:
+    """Return the functions of a template, and the constants that stand in each.
+
+    Its conditions are before it, and those of an ``@else`` before the one before it. Constants may
+    be made of others.
+    """
+    found: dict[str, frozenset[str]] = {}
+    made_of: dict[str, set[str]] = {}
+    before: set[str] = set()
+    at = 0
+    for node in parse_source(text).module.declarations:
+        words = set(_WORD.findall(text.text, at, node.end))
+        at = node.end
+        if words & {"@else", "@elif"}:
+            words |= before
+        before = words
+        if isinstance(node, Function):
+            found[node.name] = found.get(node.name, frozenset()) | words
+        elif isinstance(node, Value):
+            made_of[node.name] = words
+    return {name: _constants_of(words, made_of) & constants for name, words in found.items()}
+
+
+def _constants_of(words: Iterable[str], made_of: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """Return words, and those of the constants among them."""
+    found: set[str] = set()
+    pending = [*words]
+    while pending:
+        one = pending.pop()
+        if one not in found:
+            found.add(one)
+            pending += made_of.get(one, ())
+    return frozenset(found)
+
+
 @functools.lru_cache(maxsize=1024)
-def _printed(instance: Instance, only: str) -> Names:
-    template, given = _opened(instance.path).template, dict(instance.configuration)
-    return resolve(template.module(given, leaves_slots=True, only=only).text)
+def _printed(path: str, given: tuple[tuple[str, bool | int], ...], only: str) -> Names:
+    module = _opened(path).template.module(dict(given), leaves_slots=True, only=only)
+    return resolve(module.text)
