@@ -111,6 +111,12 @@ def label(path: Path) -> str:
     return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
 
 
+def is_ours(file: str) -> bool:
+    """Say whether what errors name so is one of the package's own shaders."""
+    path = Path(file)
+    return not path.is_absolute() and (shaders_folder() / path).is_file()
+
+
 def _roots(folder: Path) -> tuple[Path, ...]:
     return (real_folder(folder), real_folder(shaders_folder()), *named_folders().values())
 

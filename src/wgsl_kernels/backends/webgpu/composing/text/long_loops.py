@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.loops import BUDGET, CHECK, Loop, head_of, rounds_of
 from wgsl_kernels.wgsl.lint.remarks import constants_of, functions_of
@@ -53,13 +52,8 @@ def long_loops(source: Source, form: Form) -> tuple[LongLoop, ...]:
     """Return the author's loops, of a kernel in some form, that an adapter may end."""
     most = _ROUNDS.get(form, _UNROLLED)
     found = [one for file in source.files for one in _LoopCounter(file).loops_above(most)]
-    return tuple([one for one in found if not _is_ours(one)])
-
-
-def _is_ours(loop: LongLoop) -> bool:
-    """Say whether a loop comes from a file of the package: such loops are cut to size."""
-    file = Path(loop.text.origin(loop.begin)[1].file)
-    return not file.is_absolute() and (shaders_folder() / file).is_file()
+    places = [(one, one.text.origin(one.begin)[1]) for one in found]
+    return tuple([one for one, place in places if not is_ours(place.file)])  # ours are cut to size
 
 
 class _LoopCounter:
