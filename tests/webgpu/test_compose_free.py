@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 
+import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
 from wgsl_kernels.backends.webgpu.composing.text.composed import uniform_head
 from wgsl_kernels.backends.webgpu.composing.text.operands import (
@@ -16,6 +17,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import (
     allowed_dtypes,
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
 pytestmark = pytest.mark.gpu
 
@@ -366,3 +368,26 @@ def test_one_of_several_entry_points_can_be_chosen() -> None:
 def test_written_types_say_which_dtypes_are_served() -> None:
     assert allowed_dtypes(inline(DECLARED), "y") == {"float32"}
     assert "int32" in allowed_dtypes(inline(DECLARED), "x")
+
+
+@pytest.mark.parametrize("name", ["T", "main", "hold", "T_x", "has_y", "Coords_x"])
+@pytest.mark.parametrize("form", ["map", "free"])
+def test_an_input_may_be_called_what_the_text_has(form: str, name: str) -> None:
+    """Its array then has another name."""
+    text = f"fn op({name}: f32) -> f32 {{ return {name} + 1.0; }}\n"
+    if form == "free":
+        inside = f"if (id.x < 4u) {{ store_y(id.x, load_{name}(id.x) + 1.0); }}"
+        text = f"""
+        @compute @workgroup_size(4)
+        fn main(@builtin(global_invocation_id) id: vec3<u32>) {{ {inside} }}
+        """
+    before = take_snapshot()
+    try:
+        wk.signature("Named")(eval(f"lambda {name}, /: {name}.like()"))
+        wk.wgsl_kernel("Named", text)
+        with wk.use_backend("webgpu"):
+            found = wk.engine().run_kernel("Named", {name: wk.tensor([0.0, 1.0, 2.0, 3.0])})
+        assert isinstance(found, wk.Tensor)
+        assert found.tolist() == [1.0, 2.0, 3.0, 4.0]
+    finally:
+        before.restore()

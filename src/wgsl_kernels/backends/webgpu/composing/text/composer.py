@@ -166,12 +166,12 @@ class Composer:
 
     def name_of(self, operand: Operand) -> str:
         """Return the variable's name: the tensor's own, unless it means something else, too."""
-        variable = self.source.variables.get(operand.wgsl)
-        if operand.wgsl in self.source.declared and (
-            variable is None or variable.space != "storage"
-        ):
-            return f"wk_{operand.wgsl}"
-        return f"wk_{operand.wgsl}" if is_predeclared(operand.wgsl) else operand.wgsl
+        name = operand.wgsl
+        variable = self.source.variables.get(name)
+        if variable is not None and variable.space == "storage":
+            return name
+        is_taken = name in self.source.declared or is_predeclared(name)
+        return f"wk_{name}" if is_taken or self.assembly.declares(name) else name
 
     def value(self, operand: Operand, name: str = "") -> str:
         """Return the expression of a value operand, of the type ``T_<name>``.
