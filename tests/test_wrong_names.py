@@ -6,12 +6,14 @@ import linecache
 import operator
 import re
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.call_notes import note_for
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.ops.names import foreign_calls, foreign_names
 
 if TYPE_CHECKING:
@@ -152,3 +154,27 @@ def test_errors_that_nobody_catches_are_printed_with_the_note(
 
     printed = capsys.readouterr().err
     assert printed.count("unexpected keyword argument 'dim'\nwk.sum: Use axis.\n") == 2
+
+
+def test_a_gradient_with_a_slip_in_it_is_told_the_name_that_is_meant() -> None:
+    before = take_snapshot()
+    try:
+        wk.signature("Scaled")(lambda x, /, *, alpha: x.like())
+        wk.cpu_kernel("Scaled")(lambda x, *, alpha: x * alpha)
+
+        def slope() -> None:
+            with wk.use_backend("cpu"):
+                f = partial(wk.engine().run_kernel, "Scaled", attrs={"alpha": 2.0})
+                wk.grad(lambda x: f({"x": x}))(wk.tensor([1.0]))
+
+        wk.gradient("Scaleds")(lambda dy, *, alpha: dy * alpha)
+        with pytest.raises(wk.GradientNotFound, match="there is one of 'Scaleds'"):
+            slope()
+        wk.gradient("Scaled")(lambda dy, alpah: dy * alpah)
+        with pytest.raises(wk.ArgumentError, match=r"'alpah' names nothing.*Did you mean 'alpha'"):
+            slope()
+        wk.gradient("Scaled", override=True)(lambda dy, alpha: {"xs": dy * alpha})
+        with pytest.raises(wk.ArgumentError, match=r"gave 'xs'; the inputs are x\."):
+            slope()
+    finally:
+        before.restore()

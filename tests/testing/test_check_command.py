@@ -55,6 +55,32 @@ def test_findings_are_printed_for_other_programs(tmp_path: Path) -> None:
     assert (result["ruleId"], rule["id"], result["level"]) == (*["unknown-field"] * 2, "error")
 
 
+def test_all_names_that_nobody_declares_are_told_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "own.wgsl"
+    file.write_text("fn op(x: f32) -> f32 {\n  let a = foo(x);\n  return sinn(a + bar);\n}\n")
+
+    found = json.loads(run("check", file, "--json").output)["findings"]
+
+    assert {one["code"] for one in found} == {"unknown-name"}
+    assert [(one["line"], one["words"].split("'")[1]) for one in found] == [
+        (2, "foo"),
+        (3, "sinn"),
+        (3, "bar"),
+    ]
+
+
+@pytest.mark.gpu
+def test_a_wrong_gradient_is_told_where_it_was_registered(tmp_path: Path) -> None:
+    text = RIGHT.replace("unbroadcast(dy * alpha", "unbroadcast(dy")
+    file = written(tmp_path, text)
+
+    found = json.loads(run("check", file, "--section", "gradient", "--json").output)["findings"]
+
+    line = 1 + text[: text.index("@wk.gradient")].count("\n")
+    assert {one["line"] for one in found} == {line}
+    assert "wrong-gradient" in {one["code"] for one in found}
+
+
 def test_a_python_file_that_raises_is_a_finding_at_its_line(tmp_path: Path) -> None:
     file = written(tmp_path, "import wgsl_kernels as wk\n\nwk.nothing_here()\n")
 

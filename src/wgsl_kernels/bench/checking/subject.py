@@ -13,6 +13,7 @@ from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
+from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
@@ -65,7 +66,14 @@ class Subject:
 
     def finding(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the kernel as a whole; its place is where it was registered."""
-        origin = self.origin
+        return self._at(self.origin, code, words, facts)
+
+    def gradient_finding(self, code: str, words: str, **facts: Any) -> Finding:
+        """Return a finding about the gradient; its place is where that was registered."""
+        rule = find_rule(self.name)
+        return self._at(self.origin if rule is None else rule.origin, code, words, facts)
+
+    def _at(self, origin: Origin | None, code: str, words: str, facts: dict[str, Any]) -> Finding:
         if origin is None:
             return Finding(code, words, self.name, **facts)
         return Finding(code, words, self.name, origin.file, origin.line, **facts)

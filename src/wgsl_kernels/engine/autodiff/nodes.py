@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from wgsl_kernels.engine.autodiff.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.suggestions import did_you_mean
 from wgsl_kernels.engine.registry.gradients import (
     GradientRule,
     Keeping,
@@ -310,7 +311,7 @@ def _per_input(
         if unknown:
             raise ArgumentError(
                 f"{rule.name}: the gradient function gave {unknown[0]!r}; "
-                f"the inputs are {', '.join(names)}."
+                f"the inputs are {', '.join(names)}.{did_you_mean(unknown[0], names)}"
             )
         values: Sequence[Any] = [found.get(one) for one in names]
     elif len(names) == 1 and (found is None or isinstance(found, Tensor) or lengths[0] is not None):

@@ -49,6 +49,12 @@ def _nearest(name: str, known: tuple[str, ...], cutoff: float, of_same_length: f
     return None
 
 
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the nearest known name, to stand behind a sentence; '' without one."""
+    near = nearest(name, known)
+    return "" if near is None else f" Did you mean {near!r}?"
+
+
 def advice(kind: str, name: str, known: Iterable[str]) -> str:
     """Return what to write in place of a wrong name: a sentence, or nothing."""
     names = _foreign.get(kind, {})

@@ -12,6 +12,7 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.environment.suggestions import did_you_mean, nearest
 from wgsl_kernels.engine.registry.declaring import check_free, implementation, kernel_name
 from wgsl_kernels.engine.registry.registrations import announce_change, look_up
 from wgsl_kernels.engine.values.attributes import text
@@ -239,10 +240,10 @@ def _want(
                     return RuleParameter(source, list(names).index(spelled), fact)
         if fact == "value" and tensor in attrs:
             return RuleParameter("attr", tensor, fact)
-    known = ", ".join([*inputs, *outputs, *attrs])
+    known = [*inputs, *outputs, *attrs]
     raise ArgumentError(
         f"{rule.name}: the gradient's parameter {name!r} names nothing of the kernel; "
-        f"known: {known}, and _shape or _dtype of a tensor."
+        f"known: {', '.join(known)}, and _shape or _dtype of a tensor.{did_you_mean(name, known)}"
     )
 
 
@@ -251,7 +252,9 @@ def missing(name: str, inputs: Sequence[str], because: str = "") -> GradientNotF
     asked = " and ".join(repr(one) for one in inputs)
     if because:
         return GradientNotFound(f"{name}: there is no gradient for {asked}: {because}.")
+    near = nearest(name, [one for one, rule in _rules.items() if not rule.origin.is_ours])
+    other = "" if near is None else f"; there is one of {near!r}"
     return GradientNotFound(
-        f"{name}: no gradient is registered, but one was asked for {asked}. "
+        f"{name}: no gradient is registered, but one was asked for {asked}{other}. "
         f"Register one with @gradient({name!r}), or stop_gradient the input."
     )

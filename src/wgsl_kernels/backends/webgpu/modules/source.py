@@ -123,7 +123,7 @@ class Source:
                 code = problem.code if error.code == REFUSED else error.code
                 read = f"Part of the text could not be read:\n{problem.describe(file.text)}"
                 return coded(code, f"{error}\n{read}")
-        return coded(error.code, str(error))
+        return error
 
     def text_of(self, declaration: Declaration) -> Text:
         """Return the file that holds ``declaration``."""

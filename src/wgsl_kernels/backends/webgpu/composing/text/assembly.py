@@ -19,6 +19,7 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
     functions_of,
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
@@ -84,6 +85,11 @@ class Assembly:
         """Have the composed text say ``replacement`` instead of the characters of ``span``."""
         self.edits.setdefault(text.file, []).append(Edit(span, replacement))
 
+    def declares(self, name: str) -> bool:
+        """Say whether the skeleton has a name, or something that can be written on demand."""
+        own = () if self.skeleton is None else self.skeleton.module.declarations
+        return name in self.helpers or any(one.name == name for one in own)
+
     def take(
         self,
         instance: Instance,
@@ -136,27 +142,34 @@ class Assembly:
             self._refuse_accessors(kept)
 
     def refuse_unknown(self, kernel: str, known: Collection[str]) -> None:
-        """Refuse a name that the author uses and that nobody declares.
+        """Refuse names that the author uses and that nobody declares.
 
         Args:
             kernel: The kernel's name.
             known: Names that are declared elsewhere: of tensors, of the parameters.
 
         Raises:
-            ShaderError: There is one; the message has its place.
+            ShaderError: There are some; the message has the place of the first, the findings all.
         """
         here = self.source.declared | self.helpers.keys() | {*known, PARAMS}
+        errors: dict[str, ShaderError] = {}
         for declaration in self.declarations():
-            for name in sorted(self.source.needs_of(declaration) - here):
-                if is_predeclared(name):
-                    continue
-                text = self.source.text_of(declaration)
-                span, names = declaration.span, resolve(text)
-                for use in names.unresolved:
-                    begin = use.ident.begin
-                    if use.ident.name == name and span.begin <= begin < span.end:
-                        (problem,) = names.problems(here, begin)
-                        raise problem.error(text, f"{kernel}: ")
+            needs = self.source.needs_of(declaration) - here
+            unknown = {name for name in needs if not is_predeclared(name)} - errors.keys()
+            if not unknown:
+                continue
+            text, span = self.source.text_of(declaration), declaration.span
+            names = resolve(text)
+            for use in names.unresolved:
+                name, begin = use.ident.name, use.ident.begin
+                if name in unknown - errors.keys() and span.begin <= begin < span.end:
+                    (problem,) = names.problems(here, begin)
+                    errors[name] = problem.error(text, f"{kernel}: ")
+        if errors:
+            first, *_ = errors.values()
+            places = [placed_finding(one, kernel) for one in errors.values()]
+            first.findings = tuple([one for one in places if one is not None])
+            raise first
 
     def _refuse_accessors(self, declarations: Iterable[Declaration]) -> None:
         """Refuse what a library calls as the composer calls something of this kernel."""
