@@ -69,7 +69,7 @@ def _judged_row(subject: Subject, row: Row, code: str, sample: Sample) -> Row:
     else:
         words = f"{row.note}."
     case = f"{sample.id}, {row.backend}"
-    return row.with_findings(with_case([subject.gradient_finding(code, words)], case))
+    return row.with_findings(with_case([subject.of_gradient(code, words)], case))
 
 
 def layouts(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -107,7 +107,7 @@ def repeated(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             same = one is None or other is None or one.tobytes() == other.tobytes()
             if not same:
                 words = f"the gradient of input {number} has other bits from run to run. A race?"
-                yield [subject.gradient_finding("gradient-unstable", words, evidence=_case(sample))]
+                yield [subject.of_gradient("gradient-unstable", words, evidence=_case(sample))]
                 return
     yield []
 
@@ -150,7 +150,7 @@ def _summed(
         off = distance(np.asarray(total), one)
         if not (off <= tolerance(one, DOUBLE, 1e-9)).all():
             words = f"those of input {index} for each output alone do not add up to that of all."
-            return [subject.gradient_finding("gradient-of-one-output", words, evidence=_case(sample))]
+            return [subject.of_gradient("gradient-of-one-output", words, evidence=_case(sample))]
     return []
 
 
@@ -172,7 +172,7 @@ def _of_one(
             words = (
                 f"the gradient of input {index} for output {number} alone is not that in float64."
             )
-            return [subject.gradient_finding("gradient-of-one-output", words, evidence=_case(sample))]
+            return [subject.of_gradient("gradient-of-one-output", words, evidence=_case(sample))]
     return []
 
 
@@ -246,5 +246,5 @@ def _compared(
                 f"{what}: the gradient of input {number} is {other[at]} at {list(at)}; of a "
                 f"contiguous one it is {one[at]}."
             )
-            return [subject.gradient_finding("gradient-layout", words, evidence=(("case", sample.id),))]
+            return [subject.of_gradient("gradient-layout", words, evidence=(("case", sample.id),))]
     return []

@@ -68,7 +68,7 @@ class Subject:
         """Return a finding about the kernel as a whole; its place is where it was registered."""
         return self._at(self.origin, code, words, facts)
 
-    def gradient_finding(self, code: str, words: str, **facts: Any) -> Finding:
+    def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the gradient; its place is where that was registered."""
         rule = find_rule(self.name)
         return self._at(self.origin if rule is None else rule.origin, code, words, facts)

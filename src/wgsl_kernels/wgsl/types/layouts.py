@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.tree import Name
+from wgsl_kernels.wgsl.syntax.tree import Alias, Name
 from wgsl_kernels.wgsl.types.constants import NotConstantError
 from wgsl_kernels.wgsl.types.kinds import Array, Atomic, Matrix, Scalar, StructType, Type, Vector
 
@@ -82,7 +82,11 @@ class TypeLayouts:
         if isinstance(type_, StructType):
             if type_.name not in self._structs:
                 self._structs[type_.name] = None  # what contains itself has no size
-                self._structs[type_.name] = self.members(self.types.fields(type_))[1]
+                try:
+                    self._structs[type_.name] = self.members(self.types.fields(type_))[1]
+                except UnknownTypeError:
+                    del self._structs[type_.name]  # it is told again what is not known
+                    raise
             found = self._structs[type_.name]
             if found is not None:
                 return found
@@ -107,15 +111,21 @@ class TypeLayouts:
         return tuple(offsets), TypeLayout(round_up(end, align), align)
 
     def _unknown(self, node: Expression) -> Expression:
-        """Return the innermost part of a type that has no meaning."""
-        for one in node.templates[:1] if isinstance(node, Name) else ():
-            if self.types.of(one) is None:
-                return self._unknown(one)
+        """Return the innermost part of a type that has no meaning, aliases followed."""
+        seen: set[str] = set()
+        while isinstance(node, Name):
+            alias = self.types.nodes.get(node.name)
+            inner = (alias.type,) if isinstance(alias, Alias) else node.templates[:1]
+            if node.name in seen or not inner or self.types.of(inner[0]) is not None:
+                break
+            if isinstance(alias, Alias):
+                seen.add(node.name)
+            node = inner[0]
         return node
 
     def _count(self, type_: Array) -> int:
         if isinstance(type_.count, int):
-            return _positive(type_.count, str(type_.count))
+            return _positive(type_.count, f"the count of {type_}")
         node = parse_expression(type_.count or "")
         return self._value(() if node is None else (node,))
 
