@@ -114,8 +114,9 @@ class InstanceFunction:
     def printed(self) -> Names:
         """The printed text that has it, and it alone."""
         named = _opened(self.instance.path).functions[self.name]
-        given = tuple(sorted(one for one in self.instance.configuration if one[0] in named))
-        return _printed(self.instance.path, given, self.name)
+        given = sorted(dict(self.instance.configuration).items())
+        of_it = tuple([one for one in given if one[0] in named])
+        return _printed(self.instance.path, of_it, self.name)
 
     @property
     def text(self) -> Text:
