@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 Helper = Callable[[], str | Text] | InstanceFunction
 Written = Text | InstanceFunction
 _NONE: Mapping[str, Callable[[], None]] = MappingProxyType({})
+_MOST_UNKNOWN = 20
+"""Unknown names that are told at once: each takes as long as all names of a file together."""
 
 
 @dataclass
@@ -149,22 +151,26 @@ class Assembly:
             known: Names that are declared elsewhere: of tensors, of the parameters.
 
         Raises:
-            ShaderError: There are some; the message has the place of the first, the findings all.
+            ShaderError: There are some; the message has the place of the first, the findings those
+                of the first few.
         """
         here = self.source.declared | self.helpers.keys() | {*known, PARAMS}
         errors: dict[str, ShaderError] = {}
         for declaration in self.declarations():
             needs = self.source.needs_of(declaration) - here
             unknown = {name for name in needs if not is_predeclared(name)} - errors.keys()
-            if not unknown:
+            if not unknown or len(errors) == _MOST_UNKNOWN:
                 continue
             text, span = self.source.text_of(declaration), declaration.span
             names = resolve(text)
             for use in names.unresolved:
                 name, begin = use.ident.name, use.ident.begin
-                if name in unknown - errors.keys() and span.begin <= begin < span.end:
+                if name in unknown and span.begin <= begin < span.end:
+                    unknown.discard(name)
                     (problem,) = names.problems(here, begin)
                     errors[name] = problem.error(text, f"{kernel}: ")
+                    if len(errors) == _MOST_UNKNOWN:
+                        break
         if errors:
             first, *_ = errors.values()
             places = [placed_finding(one, kernel) for one in errors.values()]
