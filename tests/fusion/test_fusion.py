@@ -362,3 +362,15 @@ def test_what_is_remembered_of_groups_is_bounded(monkeypatch: pytest.MonkeyPatch
     assert len(fusing._texts) <= 12
     assert 1 <= fusing.fusible_kernels._fused.held <= 6
     assert fusing.fusible_kernels._known.held <= 6
+
+
+def test_lines_of_fused_maps_keep_their_places() -> None:
+    """Before and behind a kernel with a loop of its own, as in a group of maps."""
+    x = values(64, 64)
+
+    (row,) = wk.explain(lambda: wk.relu(wk.sum(wk.exp(x), axis=1))).dispatches
+
+    assert row.dispatch is not None
+    lines = row.dispatch.module.annotated().split("\n")
+    for file in ("exponential/exp.wesl", "activation/relu.wesl"):
+        assert any(file in line and "| fn wk_" in line for line in lines), file
