@@ -237,3 +237,20 @@ def test_a_cpu_kernel_that_raises_is_a_finding_in_every_section(tmp_path: Path) 
 
         assert done.exit_code == 1
         assert "no_such" in json.dumps(json.loads(done.stdout)["findings"])
+
+
+@pytest.mark.gpu
+def test_bench_and_tune_take_a_kernel_of_a_file(tmp_path: Path) -> None:
+    file = written(tmp_path, RIGHT)
+
+    whole = json.loads(run("bench", file, "--json").output)
+    one = json.loads(run("bench", f"{file}:Tinted", "--json").output)
+    slip = run("bench", f"{file}:Tinte")
+
+    assert {row["kernel"] for row in whole + one} == {"Tinted"}
+    assert slip.exit_code == 2
+    assert "has no kernel 'Tinte'; known: Tinted." in slip.output
+
+    other = tmp_path / "toned.py"
+    other.write_text(RIGHT.replace("Tinted", "Toned"))
+    assert "nothing was measured" in run("tune", f"{other}:Toned").output

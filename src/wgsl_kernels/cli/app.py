@@ -177,7 +177,9 @@ def explain_call(
 
 @app.command("bench")
 def bench_kernels(
-    names: Annotated[list[str], typer.Argument(help="Kernels that have samples.")],
+    names: Annotated[
+        list[str], typer.Argument(help="Kernels with samples, file.py, or file.py:Kernel.")
+    ],
     compare: Annotated[
         Path | None, typer.Option(help="An earlier run's JSON, to be compared with.")
     ] = None,
@@ -226,7 +228,10 @@ def check_parity(
 def tune_kernels(
     functions: Annotated[
         list[str] | None,
-        typer.Argument(help="file.py:function without parameters; by default the usual shapes."),
+        typer.Argument(
+            help="Kernels, file.py:Kernel, or file.py:function without parameters; "
+            "by default the usual shapes."
+        ),
     ] = None,
     only: Annotated[str, typer.Option(help="Only the items whose names contain this.")] = "",
     as_json: Json = False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -12,33 +13,53 @@ from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.bench.checking.fast import sample_timings
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from rich.console import Console
 
 BACKENDS = ("cpu", "webgpu")
 
 
-def bench_rows(names: Sequence[str], most: int = 3) -> list[dict[str, Any]]:
+def kernels_of(given: str) -> tuple[str, ...]:
+    """Return the kernels that ``Kernel``, ``file.py`` or ``file.py:Kernel`` names; a file is run.
+
+    Raises:
+        ArgumentError: There is no such file, it does not run to its end, or has no such kernel.
+    """
+    path, _, name = given.rpartition(":") if given.rpartition(":")[0] else (given, "", "")
+    if Path(path).suffix != ".py":
+        return (given,)
+    script = KernelScript.at(Path(path), "bench")
+    script.run()
+    if script.findings:
+        raise ArgumentError(f"bench: {script.findings[0]}")
+    if name and name not in script.kernels:
+        known = ", ".join(script.kernels) or "none"
+        raise ArgumentError(f"bench: {path} has no kernel {name!r}; known: {known}.")
+    return (name,) if name else script.kernels
+
+
+def bench_rows(given: Sequence[str], most: int = 3) -> list[dict[str, Any]]:
     """Return a row per kernel and sample: the time on each backend, and how many times NumPy's.
 
     Args:
-        names: The kernels.
+        given: The kernels: see `kernels_of`.
         most: Samples of a kernel, the largest ones.
 
     Raises:
+        ArgumentError: There is no such file, or no such kernel in it.
         KernelNotFound: One has no samples.
     """
     backends = BACKENDS if choose_adapter() is not None else BACKENDS[:1]
     rows: list[dict[str, Any]] = []
-    for name in names:
+    for name in [name for one in given for name in kernels_of(one)]:
         samples = samples_of(name)
         if not samples:
-            raise KernelNotFound(f"bench: {name!r} has no samples; known kernels: see kernels.")
+            raise KernelNotFound(f"bench: {name!r} has no samples; `kernels` lists what has.")
         sized = sorted(samples, key=lambda one: -sum(map(_size, one.shapes)))
         for sample in sized[:most]:
             if "string" in sample.input_dtypes:

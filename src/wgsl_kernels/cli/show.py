@@ -126,15 +126,6 @@ def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
         raise ArgumentError(f"show: {name} has no variant {config!r} here; known: {listed}.")
 
 
-def function_of(path: str, name: str, command: str = "show") -> Callable[[], Any]:
-    """Return a function without parameters of a Python file, which is run as a module.
-
-    Raises:
-        ArgumentError: There is no such file, or it defines no such function.
-    """
-    return _without_parameters(_run(path, command).get(name), path, name, command)
-
-
 def _run(path: str, command: str) -> dict[str, Any]:
     """Return what a Python file defines.
 

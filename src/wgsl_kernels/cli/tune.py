@@ -13,7 +13,7 @@ from rich.table import Table
 
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
-from wgsl_kernels.cli.show import function_of
+from wgsl_kernels.cli.show import called
 from wgsl_kernels.engine.autodiff.autodiff import value_and_grads
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
@@ -78,6 +78,9 @@ class Tuned:
 
 def show(console: Console, tuned: Tuned) -> None:
     """Print what was measured."""
+    if not tuned.measured:
+        console.print("nothing was measured: what ran has one variant, or is too little work")
+        return
     console.print(_table(tuned.measured, tuned.adapter))
     console.print(f"kept in {tuned.file}")
 
@@ -88,10 +91,12 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
     Args:
         console: Where it shows how far it is.
         only: A part of the names; of none, everything.
-        functions: ``file.py:function`` each; what these run is measured instead of usual shapes.
+        functions: A kernel, ``file.py:Kernel`` or ``file.py:function`` each; what these run is
+            measured instead of usual shapes.
 
     Raises:
         ArgumentError: There is no such function, or no item with ``only`` in its name.
+        KernelNotFound: There is no such kernel.
     """
     given = [_given(one) for one in functions]
     with use_backend("webgpu"), config.using(tuning="on", deterministic=False):
@@ -115,10 +120,7 @@ def tune(console: Console, only: str = "", functions: Sequence[str] = ()) -> Tun
 
 
 def _given(name: str) -> Item:
-    path, colon, function = name.rpartition(":")
-    if not colon:
-        raise ArgumentError(f"tune: {name!r} is no function; want file.py:function.")
-    return name, function_of(path, function, "tune")
+    return name, called(name, (), "float32", "tune")[0]
 
 
 def _drawn(*shape: int) -> Tensor:

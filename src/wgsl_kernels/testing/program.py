@@ -44,14 +44,14 @@ class KernelScript:
     _before: Snapshot | None = field(default=None, repr=False)
 
     @classmethod
-    def at(cls, path: Path) -> KernelScript:
+    def at(cls, path: Path, command: str = "check") -> KernelScript:
         """Return the program of a file, which has not run yet.
 
         Raises:
-            ArgumentError: There is no such file.
+            ArgumentError: There is no such file; ``command`` leads the message.
         """
         if not path.is_file():
-            raise ArgumentError(f"check: there is no file {path}.")
+            raise ArgumentError(f"{command}: there is no file {path}.")
         return cls(path.resolve())
 
     @property
