@@ -64,6 +64,7 @@ NAMES = [
     (wk.linalg, "nrom", "Use wk.linalg.vector_norm(x)"),
     (wk.linalg, "solvee", "Did you mean 'solve'?"),
     (wk.fft, "ftt", "Did you mean 'fft'?"),
+    (wk.tfjs, "matMul", "Did you mean 'mat_mul'?"),
     (wk.fft, "fft2", "Use wk.fft.fftn(x, axes=(-2, -1))."),
     (wk.train, "CosineAnnealingLR", "Use wk.train.CosineDecay."),
     (wk.testing, "check_gradent", "Did you mean 'check_gradient'?"),

@@ -10,6 +10,7 @@ from typing import Any as _Any
 
 import wgsl_kernels as _wk
 from wgsl_kernels.engine.registry.public import publish as _publish
+from wgsl_kernels.engine.registry.public import unknown as _unknown
 from wgsl_kernels.ops.names.names import public_names as _public_names
 
 arg_max = _wk.argmax
@@ -69,7 +70,7 @@ def _same(name: str) -> _Any:
     """Return an op that has the same name here and there, or another one of ours."""
     if name in _NAMES:
         return _attrgetter(_NAMES[name])(_wk)
-    raise AttributeError(f"module 'wgsl_kernels.tfjs' has no attribute {name!r}")
+    raise _unknown("wk.tfjs", name, globals()["__dir__"]())
 
 
 _NAMES = _public_names()
