@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
 from wgsl_kernels.backends.webgpu.composing.text.long_loops import ENDED
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import STATUS_BYTES
-from wgsl_kernels.engine.environment.errors import KernelFault
+from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.environment.origin import user_line
 from wgsl_kernels.engine.values.indices import out_of_range
 from wgsl_kernels.engine.values.shapes import show
@@ -295,6 +295,8 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
         )
     except CompileFailure as failure:
         raise composed.explain(failure.message) from None
+    except ShaderError as error:  # more than the device allows
+        raise composed.at_start(error) from None
     ranges = tuple([binding_range(device, one) for one in dispatch.bindings])
     params = dispatch.params.data
     ready = device.ready(pipeline, ranges, params, dispatch.grid, dispatch.label)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.composing.text.params import Packer
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
+from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.lint.explain import explain, refusal
+from wgsl_kernels.wgsl.syntax.places import caret
 from wgsl_kernels.wgsl.syntax.source_map import WrittenText
 
 if TYPE_CHECKING:
@@ -145,6 +147,15 @@ class Composed:
     def explain(self, compiler_text: str) -> ShaderError:
         """Return the error that shows the author where the compiler's refusal belongs."""
         return explain(self.kernel, compiler_text, self.source_map, self.start)
+
+    def at_start(self, error: ShaderError) -> ShaderError:
+        """Return an error about the text as a whole with the place where the kernel begins."""
+        if self.start is None:
+            return error
+        text, place = self.start
+        words = str(error).removeprefix(f"{self.kernel}: ")
+        line = caret(text.line(place.line), place.column)
+        return coded(error.code, f"{self.kernel}: {place.label}: {words}\n{line}")
 
     @functools.cached_property
     def refusal(self) -> ShaderError | None:
