@@ -171,8 +171,8 @@ def test_a_gradient_with_a_slip_in_it_is_told_the_name_that_is_meant() -> None:
         wk.gradient("Scaleds")(lambda dy, *, alpha: dy * alpha)
         with pytest.raises(wk.GradientNotFound, match="there is one of 'Scaleds'"):
             slope()
-        wk.gradient("Scaled")(lambda dy, alpah: dy * alpah)
-        with pytest.raises(wk.ArgumentError, match=r"'alpah' names nothing.*Did you mean 'alpha'"):
+        wk.gradient("Scaled")(lambda dy, alphas: dy * alphas)
+        with pytest.raises(wk.ArgumentError, match=r"'alphas' names nothing.*Did you mean 'alpha'"):
             slope()
         wk.gradient("Scaled", override=True)(lambda dy, alpha: {"xs": dy * alpha})
         with pytest.raises(wk.ArgumentError, match=r"gave 'xs'; the inputs are x\."):
