@@ -30,7 +30,9 @@ def kernels_of(given: str) -> tuple[str, ...]:
     Raises:
         ArgumentError: There is no such file, it does not run to its end, or has no such kernel.
     """
-    path, _, name = given.rpartition(":") if given.rpartition(":")[0] else (given, "", "")
+    path, _, name = given.rpartition(":")
+    if Path(path).suffix != ".py":
+        path, name = given, ""
     if Path(path).suffix != ".py":
         return (given,)
     script = KernelScript.at(Path(path), "bench")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
@@ -100,7 +99,7 @@ class Subject:
             return False
         if self.origin is not None and self.origin.is_ours:
             return not file.startswith(("templates/", "tensors/", "lib/", "operands/", "families/"))
-        return Path(file).is_absolute() or not (shaders_folder() / file).is_file()
+        return not is_ours(file)
 
     def dispatches(self, sample: Sample) -> list[Dispatch]:
         arrays = arrays_for(sample)

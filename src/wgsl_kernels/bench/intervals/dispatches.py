@@ -132,7 +132,7 @@ def _bind(
                 machine.globals[node.ident.name] = _own(machine, node)
             continue
         type_, name = machine.type_of(node.type), node.ident.name
-        space = node.templates[0].name if isinstance(node.templates[0], tree.Name) else ""
+        space = node.space
         if space == "storage":
             words, first, nbytes = bound[_binding(node)]
             words.see_as(pattern_of(type_))

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.names.resolve import Symbol
 
 Mangle = Literal["clash", "path"]
-_STAGES = frozenset({"compute", "vertex", "fragment"})
 
 
 class Naming:
@@ -158,7 +157,7 @@ def _declared_name(node: tree.Declaration) -> str | None:
 def _is_visible(node: tree.Declaration) -> bool:
     """Say whether the host asks for a declaration by its name."""
     if isinstance(node, tree.Function):
-        return any(attribute.name in _STAGES for attribute in node.attributes)
+        return node.has_stage
     return _is_override(node)
 
 

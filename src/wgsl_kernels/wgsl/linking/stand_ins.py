@@ -50,14 +50,10 @@ def _refuse_misspelt(
         node = unit.module.declarations[at]
         if not isinstance(node, tree.Function) or name in slots:
             continue
-        is_entry = any(one.name in _STAGES for one in node.attributes)
         near = difflib.get_close_matches(name, unfilled, n=1, cutoff=0.7)
-        if near and not is_entry and not any(one[:2] == (path, at) for one in used):
+        if near and not node.has_stage and not any(one[:2] == (path, at) for one in used):
             message = f"nothing uses {name!r}. Did you mean {near[0]!r}?"
             raise ShaderError(_both(project, unit, node, message, slots[near[0]]))
-
-
-_STAGES = frozenset({"compute", "vertex", "fragment"})
 
 
 class _Fit:

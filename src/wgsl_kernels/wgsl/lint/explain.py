@@ -10,7 +10,7 @@ from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.wgsl.lint.sizes import may_be_large, size_remarks
 from wgsl_kernels.wgsl.syntax.parser import parse
-from wgsl_kernels.wgsl.syntax.places import Place, Text, caret
+from wgsl_kernels.wgsl.syntax.places import Place, Text, caret, pointed
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap
 from wgsl_kernels.wgsl.types.infer import infer
 
@@ -58,8 +58,7 @@ def explain(
     else:
         return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
     code = "does-not-compile" if own is None else own.code
-    line = caret(text.line(place.line), place.column, span)
-    message = f"{kernel}: {place.label}: {words}{note}\n{line}{_words(compiler_text)}"
+    message = f"{kernel}: {pointed(text, place, words + note, span)}{_words(compiler_text)}"
     said = (("compiler", _once(compiler_text)),)
     first = _finding(kernel, code, f"{words}{note}", (text, place), span, said)
     others = [_of_remark(kernel, one, source_map) for one in remarks if one is not own]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.lint.remarks import Remark, root_of
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -21,11 +20,7 @@ _READING = "atomicLoad"
 
 def memory_remarks(module: tree.Module) -> Iterator[Remark]:
     """Yield a remark for each workgroup variable that is used and that nothing sets."""
-    shared = {
-        one.ident.name: one
-        for one in module.declarations
-        if isinstance(one, tree.Var) and one.templates and spell(one.templates[0]) == "workgroup"
-    }
+    shared = {name: one for name, one in module.variables.items() if one.space == "workgroup"}
     if not shared:
         return
     used: set[str] = set()

@@ -80,11 +80,10 @@ def grid_remarks(module: tree.Module) -> Iterator[Remark]:
 
 def _is_small(function: tree.Function) -> bool:
     """Say whether a workgroup is too small for a kernel of many elements."""
-    for attribute in function.attributes:
-        if attribute.name == "workgroup_size" and attribute.arguments:
-            size = attribute.arguments[0]
-            return isinstance(size, tree.Literal) and literal_value(size.text) < _MANY
-    return True
+    sizes = function.workgroup_size
+    if not sizes:
+        return True
+    return isinstance(sizes[0], tree.Literal) and literal_value(sizes[0].text) < _MANY
 
 
 def _members(function: tree.Function, name: str) -> set[str]:

@@ -37,19 +37,13 @@ def constants_of(module: tree.Module) -> ConstantValues:
 
     Overrides are left out: what is said of a module holds for all that they may be.
     """
-    values = {
-        one.ident.name: one
-        for one in module.declarations
-        if isinstance(one, tree.Value) and one.keyword == "const"
-    }
-    if values:
-        for function in module.declarations:
-            if isinstance(function, tree.Function):
-                for parameter in function.parameters:
-                    values.pop(parameter.ident.name, None)
-                for one in descendants(function.body):
-                    if isinstance(one, (tree.Value, tree.Var)):
-                        values.pop(one.ident.name, None)
+    values = {name: one for name, one in module.constants.items() if one.keyword == "const"}
+    for function in module.functions.values() if values else ():
+        for parameter in function.parameters:
+            values.pop(parameter.name, None)
+        for one in descendants(function.body):
+            if isinstance(one, (tree.Value, tree.Var)):
+                values.pop(one.name, None)
     return ConstantValues(values)
 
 
@@ -63,7 +57,7 @@ def functions_of(module: tree.Module) -> Iterator[tree.Function]:
 def entries_of(module: tree.Module) -> Iterator[tree.Function]:
     """Yield the compute entry points of a module."""
     for one in functions_of(module):
-        if any(attribute.name == "compute" for attribute in one.attributes):
+        if one.is_entry:
             yield one
 
 
@@ -71,7 +65,7 @@ def builtins_of(
     function: tree.Function, module: tree.Module
 ) -> Iterator[tuple[tree.Parameter, str, str]]:
     """Yield an entry point's parameters, the member (or "") and the built-in value that each is."""
-    structs = {one.ident.name: one for one in module.declarations if isinstance(one, tree.Struct)}
+    structs = module.structs
     for parameter in function.parameters:
         own = builtin_named(parameter)
         if own:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.lint.remarks import Remark, functions_of
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
 from wgsl_kernels.wgsl.types.named import NamedTypes
@@ -53,11 +52,7 @@ def size_remarks(module: tree.Module, types: Types) -> Iterator[Remark]:
     for function in functions_of(module):
         own = [one for one in descendants(function.body) if isinstance(one, tree.Var)]
         yield from _of_several(own, f"of {function.ident.name}", layouts, types)
-    private = [
-        one
-        for one in module.declarations
-        if isinstance(one, tree.Var) and [spell(word) for word in one.templates] == ["private"]
-    ]
+    private = [one for one in module.variables.values() if one.space == "private"]
     yield from _of_several(private, "in the private address space", layouts, types)
 
 

@@ -23,7 +23,6 @@ from wgsl_kernels.wgsl.lint.remarks import (
 )
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -92,17 +91,12 @@ class _Uniformity:
     def _module_sources(self) -> dict[Symbol, str]:
         """Return the variables of the module whose values differ between invocations."""
         found: dict[Symbol, str] = {}
-        for one in self.module.declarations:
-            if not isinstance(one, tree.Var):
-                continue
-            words = [spell(word) for word in one.templates]
-            space = words[0] if words else ""
-            name = one.ident.name
-            if space == "storage" and "read_write" in words[1:]:
+        for name, one in self.module.variables.items():
+            if one.space == "storage" and one.access == "read_write":
                 found[self.declared[one.ident.begin]] = f"{name} is written in this dispatch"
-            elif space == "workgroup":
+            elif one.space == "workgroup":
                 found[self.declared[one.ident.begin]] = f"{name} is workgroup memory"
-            elif space == "private":
+            elif one.space == "private":
                 found[self.declared[one.ident.begin]] = f"{name} is each invocation's own"
         return found
 

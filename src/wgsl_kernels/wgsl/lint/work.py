@@ -54,25 +54,17 @@ def operations_of_calls(module: tree.Module, fields: Mapping[str, Any]) -> dict[
     return found
 
 
-def _functions(module: tree.Module) -> dict[str, tree.Function]:
-    return {one.ident.name: one for one in module.declarations if isinstance(one, tree.Function)}
-
-
 class _UnknownError(Exception):
     """A loop does not tell how often it runs."""
 
 
 class _WorkCounter:
     def __init__(self, module: tree.Module, fields: Mapping[str, Any], types: Types) -> None:
-        self.functions = functions = _functions(module)
+        self.functions = functions = module.functions
         self.types = types
         self.fields = fields
         self.known: dict[str, int] = {}
-        self.types_named = {
-            one.ident.name
-            for one in module.declarations
-            if isinstance(one, (tree.Alias, tree.Struct))
-        }
+        self.types_named = module.aliases.keys() | module.structs.keys()
         self.lets = {
             one.ident.name: one.value
             for function in functions.values()

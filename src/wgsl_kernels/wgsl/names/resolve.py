@@ -93,7 +93,7 @@ class Names:
         return tuple(use for use in self.uses if use.symbol is symbol)
 
     def problems(
-        self, known: Collection[str] = (), begin: int | None = None
+        self, known: Collection[str] = (), begins: Collection[int] | None = None
     ) -> tuple[Problem, ...]:
         """Return what to say of each unresolved name that is not ``known`` from elsewhere.
 
@@ -101,13 +101,13 @@ class Names:
 
         Args:
             known: Names that something else declares.
-            begin: Where the only name begins that is of interest.
+            begins: Where the only names begin that are of interest.
         """
         outer = {*known} | PREDECLARED | {s.name for s in self.symbols if s.is_global}
         found: list[Problem] = []
         for use in self.unresolved:
             name = use.ident.name
-            if name not in known and begin in (None, use.ident.begin):
+            if name not in known and (begins is None or use.ident.begin in begins):
                 near = None
                 if len(found) < _MOST_HINTS:
                     near = _nearest(name, outer | self.visible_at(use.ident.begin))

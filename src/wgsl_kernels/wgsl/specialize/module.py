@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 _TOO_DEEP = "this is nested too deep to be specialised. Give parts of it names with let or const."
-_STAGES = frozenset({"compute", "vertex", "fragment"})
 
 
 def specialize(module: LinkedModule, constants: Mapping[str, bool | int | float]) -> LinkedModule:
@@ -212,7 +211,7 @@ def _is_constant(node: tree.Declaration) -> bool:
 
 
 def _is_entry(node: tree.Declaration) -> bool:
-    return isinstance(node, tree.Function) and any(one.name in _STAGES for one in node.attributes)
+    return isinstance(node, tree.Function) and node.has_stage
 
 
 def _shown(node: tree.Expression) -> str:

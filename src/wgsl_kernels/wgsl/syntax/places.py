@@ -77,8 +77,12 @@ class Text:
     def point(self, message: str, offset: int) -> str:
         """Return ``message`` led by the place and followed by the line with a caret."""
         text, place = self.origin(offset)
-        line = caret(text.line(place.line), place.column)
-        return f"{place.label}: {message}{self.context(offset)}\n{line}"
+        return pointed(text, place, f"{message}{self.context(offset)}")
+
+
+def pointed(text: Text, place: Place, message: str, span: int = 1) -> str:
+    """Return ``message`` led by a place of a text, with carets under its characters below it."""
+    return f"{place.label}: {message}\n{caret(text.line(place.line), place.column, span)}"
 
 
 def caret(line: str, column: int, span: int = 1) -> str:

@@ -180,11 +180,7 @@ class Var(_GivesName, Node):
     @property
     def access(self) -> str:
         """How its memory may be used: as written, or by the address space."""
-        space = self.space
-        if space == "uniform":
-            return "read"
-        default = "read" if space == "storage" else "read_write" if space else ""
-        return _word(self.templates, 1) or default
+        return _word(self.templates, 1) or default_access(self.space)
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,6 +404,11 @@ class Function(_GivesName, Node):
         """Whether the function is a compute entry point."""
         return any(a.name == "compute" for a in self.attributes)
 
+    @property
+    def has_stage(self) -> bool:
+        """Whether the function is an entry point, of whatever stage."""
+        return any(a.name in _STAGES for a in self.attributes)
+
 
 @dataclass(frozen=True, slots=True)
 class Struct(_GivesName, Node):
@@ -423,6 +424,15 @@ class Alias(_GivesName, Node):
 
     ident: Ident
     type: Name
+
+
+_STAGES = frozenset({"compute", "vertex", "fragment"})
+_READ_ONLY = frozenset({"storage", "uniform", "immediate", "handle"})
+
+
+def default_access(space: str) -> str:
+    """Return how memory of an address space may be used where nothing says it."""
+    return "read" if space in _READ_ONLY else "read_write"
 
 
 def _word(templates: Sequence[Expression], at: int) -> str:

@@ -39,7 +39,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     value_of,
     with_scalar,
 )
-from wgsl_kernels.wgsl.types.named import NamedTypes, default_access
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -118,9 +118,8 @@ class ExpressionTypes:
         if type_ is None:
             return None
         if isinstance(node, tree.Var):
-            words = [one.name for one in node.templates if isinstance(one, tree.Name)]
-            space = words[0] if words else "function" if self.scopes else "handle"
-            access = words[1] if len(words) > 1 else default_access(space)
+            space = node.space or ("function" if self.scopes else "handle")
+            access = node.access if node.space else tree.default_access(space)
             return Reference(space, concrete(type_), access)
         return type_ if node.keyword == "const" else concrete(type_)
 

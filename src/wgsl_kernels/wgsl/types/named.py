@@ -30,7 +30,6 @@ _VECTOR = re.compile(r"vec([234])([fiuh])?$")
 _MATRIX = re.compile(r"mat([234])x([234])([fh])?$")
 _SUFFIXES = {"f": "f32", "i": "i32", "u": "u32", "h": "f16"}
 _OPAQUE = re.compile(r"(texture_|sampler|ray_|acceleration_structure|binding_array|coop_)")
-_READ_ONLY = frozenset({"storage", "uniform", "immediate", "handle"})
 
 
 class NamedTypes:
@@ -39,7 +38,7 @@ class NamedTypes:
     def __init__(
         self,
         declarations: Iterable[tree.Declaration],
-        aliases: Mapping[str, tree.Name | str] = MappingProxyType({}),
+        aliases: Mapping[str, str] = MappingProxyType({}),
         overrides: Mapping[str, float] | None = None,
     ) -> None:
         """Take what a module declares.
@@ -61,7 +60,7 @@ class NamedTypes:
             ):
                 constants.setdefault(node.ident.name, node)
         for name, meant in aliases.items():
-            type_ = parse_expression(meant) if isinstance(meant, str) else meant
+            type_ = parse_expression(meant)
             if isinstance(type_, tree.Name):
                 ident = tree.Ident(type_.begin, type_.end, name)
                 self.nodes.setdefault(name, tree.Alias(type_.begin, type_.end, ident, type_))
@@ -157,9 +156,6 @@ class NamedTypes:
         store = self.of(node.templates[1]) if len(words) > 1 else None
         if store is None:
             return None
-        return Pointer(words[0], store, words[2] if len(words) > 2 else default_access(words[0]))
-
-
-def default_access(space: str) -> str:
-    """Return how memory of an address space may be used where nothing says it."""
-    return "read" if space in _READ_ONLY else "read_write"
+        return Pointer(
+            words[0], store, words[2] if len(words) > 2 else tree.default_access(words[0])
+        )

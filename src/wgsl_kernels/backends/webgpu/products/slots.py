@@ -73,14 +73,11 @@ def refuse_others(kernel: str, text: Text, names: Names) -> None:
         name = node.ident.name
         why = ""
         if isinstance(node, tree.Function) and (
-            any(one.name == "compute" for one in node.attributes)
-            or (name in _OTHER_FORMS and name not in used)
+            node.is_entry or (name in _OTHER_FORMS and name not in used)
         ):
             why = f"a product has no {name!r}; want {', '.join(SLOTS)}, and what they call."
-        elif isinstance(node, tree.Var):
-            space = spell(node.templates[0]) if node.templates else ""
-            if space in ("workgroup", "uniform"):
-                why = f"a product has no variables in {space!r}: its template shares what is read."
+        elif isinstance(node, tree.Var) and node.space in ("workgroup", "uniform"):
+            why = f"a product has no variables in {node.space!r}: its template shares what is read."
         if why:
             raise ShaderError(text.point(f"{kernel}: {why}", node.ident.begin))
     for use in names.unresolved:
@@ -108,9 +105,7 @@ def check_types(
     Raises:
         ShaderError: A type differs, or a parameter hides the input that is read.
     """
-    aliases = {
-        n.ident.name: spell(n.type) for n in module.declarations if isinstance(n, tree.Alias)
-    }
+    aliases = {name: spell(one.type) for name, one in module.aliases.items()}
     known = {**types, "Sum": types[SUM], **aliases}
 
     def meant(spelled: str) -> str:

@@ -28,7 +28,6 @@ from wgsl_kernels.backends.webgpu.templates.vectors import (
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.names.resolve import names_of
-from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.names import RESERVED, wgsl_name
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Text
 
 MODULE = "wgsl_kernels::templates::product_slots"
@@ -125,7 +125,7 @@ def read_product(kernel: str, text: Text) -> ProductFile:
         refuse_others(kernel, text, names)
         text = private(text, names)
     module = parse_source(text).module
-    functions = {n.ident.name: n for n in module.declarations if isinstance(n, tree.Function)}
+    functions = module.functions
     known = ", ".join(f"fn {name}" for name in functions) or "no function"
     for wanted, there in (
         ("fn a_at(batch: u32, row: u32, k: u32)", "a_at" in functions),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composer import element_at
-from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, unravel
+from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, function_text, unravel
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, VARIANTS
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -53,10 +53,7 @@ def add_map(
     output = composer.outputs[0]
     first = composer.inputs[0] if composer.inputs else output
     op = choose_op(composer.kernel, composer.source, first.dtype)
-    for name in sorted(OP_NAMES - {op.name}):
-        composer.assembly.dropped += [
-            d for d in composer.source.own.module.declarations if d.name == name
-        ]
+    composer.assembly.drop(OP_NAMES - {op.name})
     arguments = [_operand_of(composer, op, parameter) for parameter in op.parameters]
     for parameter, operand in zip(op.parameters, arguments, strict=True):
         expected = operand.value_type if operand else "u32"
@@ -112,7 +109,7 @@ def _one_item(
             loads.append(_held(_loaded(raw, argument), argument, held))
     result = _stored(f"{op.name}({', '.join(loads)})", output)
     body.append(f"{composer.variable(output)}[{place}] = {result};")
-    return _function(body)
+    return function_text("fn wk_item(wk_i: u32)", body)
 
 
 def _four_items(
@@ -142,7 +139,7 @@ def _four_items(
     element = f"vec4<{output.storage_type}>"
     values = ", ".join(results)
     body.append(f"{composer.variable(output, element)}[wk_i] = {element}({values});")
-    return _function(body)
+    return function_text("fn wk_item(wk_i: u32)", body)
 
 
 def _lane(
@@ -197,7 +194,3 @@ def _held(value: str, operand: Operand, held: Collection[str]) -> str:
     if operand.name in held and operand.dtype in holds:
         return f"{holds[operand.dtype]}({value})"
     return value
-
-
-def _function(body: list[str]) -> str:
-    return "fn wk_item(wk_i: u32) {\n  " + "\n  ".join(body) + "\n}"

@@ -126,8 +126,7 @@ def _is_small(layouts: TypeLayouts, struct: StructType) -> bool:
 def _check_lift(composer: Composer) -> None:
     operand, lift = composer.inputs[0], composer.source.functions.get("lift")
     if lift is None:
-        element = total_type(composer)
-        _require_same(composer, "init", element, operand.value_type, "fn lift(x: T, i: u32)")
+        _require_same(composer, "init", operand.value_type, "fn lift(x: T, i: u32)")
     else:
         composer.check_type(lift, lift.parameters[0].type, operand.value_type, operand.name)
 
@@ -142,17 +141,14 @@ def _check_append(composer: Composer) -> None:
 def _check_finish(composer: Composer) -> None:
     output, finish = composer.outputs[0], composer.source.functions.get("finish")
     if finish is None:
-        element = total_type(composer)
-        _require_same(composer, "combine", element, output.value_type, "fn finish(a, n: u32)")
+        _require_same(composer, "combine", output.value_type, "fn finish(a, n: u32)")
     else:
         composer.check_type(finish, finish.returns, output.value_type, output.name)
 
 
-def _require_same(
-    composer: Composer, function: str, element: Name | None, wanted: str, need: str
-) -> None:
+def _require_same(composer: Composer, function: str, wanted: str, need: str) -> None:
     """Refuse an accumulator of another type than the tensor's where nothing converts it."""
-    has = _meant(composer, element)
+    has = _meant(composer, total_type(composer))
     if has != wanted:
         found = composer.source.functions[function]
         message = (

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_v
 from wgsl_kernels.backends.webgpu.composing.groups.expressions import GroupExpressions
 from wgsl_kernels.backends.webgpu.composing.groups.fields import Offered
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
+from wgsl_kernels.backends.webgpu.composing.text.indexing import function_text
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, Operand
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, TextBuilder, WrittenText
@@ -99,7 +100,7 @@ def _written(expressions: GroupExpressions, head: str, lines: list[str]) -> Text
     """Return a function of generated lines, behind those of the maps, which keep their places."""
     text = TextBuilder()
     expressions.functions.quote_own(text)
-    text.generate(f"{head} {{\n  " + "\n  ".join(lines) + "\n}\n")
+    text.generate(function_text(head, lines) + "\n")
     found = text.finish()
     return WrittenText(COMPOSED, found.composed.text, found)
 

@@ -13,6 +13,7 @@ from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
+    from wgsl_kernels.wgsl.types.kinds import Type
 
 _TYPES = {"u32": ("u32", 1), "i32": ("i32", 1), "f32": ("f32", 1), "vec2<f32>": ("f32", 2)}
 
@@ -26,7 +27,7 @@ class FieldMaker(Protocol):
     def words(self, name: str, count: int, pad: int = 0) -> list[str]:
         """Return the expressions of ``count`` words, padded in front."""
 
-    def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
+    def attribute(self, name: str, type_: Type, step: int, plan: Field) -> str:
         """Return the expression of a step's attribute, which ``plan`` says how to fill."""
 
 
@@ -47,9 +48,9 @@ class Offered:
             return []
         return self.composer.slots(self.prefix + name, self.prefix + name, count, pad=pad)
 
-    def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
+    def attribute(self, name: str, type_: Type, step: int, plan: Field) -> str:
         fact = f"{self.prefix}{step}.{plan.fact}"
-        return self._offer(self.prefix + name, Offer(type_, fact, plan.pad, plan.constant))
+        return self._offer(self.prefix + name, Offer(str(type_), fact, plan.pad, plan.constant))
 
     def _offer(self, name: str, offer: Offer) -> str:
         self.composer.assembly.offers[name] = offer
@@ -91,8 +92,8 @@ class Fields:
         used = range(4 * rows - count, 4 * rows)
         return [f"{PARAMS}.{name}[{word // 4}].{'xyzw'[word % 4]}" for word in used]
 
-    def attribute(self, name: str, type_: str, step: int, plan: Field) -> str:
-        layout = TypeLayouts(NamedTypes(())).written(type_)
+    def attribute(self, name: str, type_: Type, step: int, plan: Field) -> str:
+        layout = TypeLayouts(NamedTypes(())).of(type_)
         at = round_up(self.size, layout.align)
         self._known.add(name)
         self.lines.append(f"{name}: {type_}")

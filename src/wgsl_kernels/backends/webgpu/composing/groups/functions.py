@@ -73,7 +73,8 @@ class Functions:
             offsets, _ = composer.layouts.members(struct.fields)
             planned = author_fields(composer, struct, offsets)
             for member, plan in zip(struct.fields, planned, strict=True):
-                type_ = str(composer.types.of(member.type))
+                type_ = composer.types.of(member.type)
+                assert type_ is not None, member.name  # else nothing could fill it
                 name = f"a{step}_{member.name}"
                 members[member.name] = self.fields.attribute(name, type_, step, plan)
         prefix = f"{self.prefix}k{len(self._copies)}_"
@@ -124,9 +125,8 @@ class Functions:
         for name in own:
             self.pieces.append(renamed(written[name], own) + "\n")
         edits = _edits(source.own, new, members)
-        for declaration in source.own.module.declarations:
-            is_dropped = any(declaration is one for one in assembly.dropped)
-            if not is_dropped and declaration.name != "Attrs":
+        for declaration in assembly.reached[source.file]:
+            if declaration.name != "Attrs":
                 self.pieces.append((source.own.text, declaration.span, edits))
         for file, declaration in reached:
             if declaration.name not in special:
@@ -170,8 +170,7 @@ def _composer(kind: Kind) -> tuple[Composer, Function]:
     assembly = Assembly(kind.source, None)
     composer = Composer(kind.kernel, "map", inputs, (output,), kind.attrs, {}, assembly)
     op = choose_op(kind.kernel, kind.source, (inputs[0] if inputs else output).dtype)
-    declarations = kind.source.own.module.declarations
-    assembly.dropped += [d for d in declarations if d.name in OP_NAMES - {op.name}]
+    assembly.drop(OP_NAMES - {op.name})
     return composer, op
 
 

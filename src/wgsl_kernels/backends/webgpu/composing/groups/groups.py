@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
+from wgsl_kernels.backends.webgpu.composing.text.indexing import function_text
 from wgsl_kernels.backends.webgpu.composing.text.instances import MAP
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, STORAGE_TYPES
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -55,8 +56,8 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     text.generate(fields.declaration() + declarations)
     functions.quote(text)
     coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
-    body = "\n  ".join(expressions.lines)
-    text.generate(f"fn wk_item(wk_i: u32{coordinates}) {{\n  {body}\n}}\n")
+    head = f"fn wk_item(wk_i: u32{coordinates})"
+    text.generate(function_text(head, expressions.lines) + "\n")
     skeleton = MAP.given(VEC4=structure.vec4, ACROSS=across is not None).names()
     for declaration in skeleton.module.declarations:
         text.quote(skeleton.text, declaration.span)

@@ -6,6 +6,7 @@ composer's own functions those that somebody names.
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -20,7 +21,6 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
-from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
@@ -34,7 +34,7 @@ from wgsl_kernels.wgsl.syntax.source_map import (
 from wgsl_kernels.wgsl.syntax.tree import Broken, ConstAssert, Declaration, Directive
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
     from wgsl_kernels.backends.webgpu.modules.source import Source
@@ -44,7 +44,7 @@ Helper = Callable[[], str | Text] | InstanceFunction
 Written = Text | InstanceFunction
 _NONE: Mapping[str, Callable[[], None]] = MappingProxyType({})
 _MOST_UNKNOWN = 20
-"""Unknown names that are told at once: each takes as long as all names of a file together."""
+"""Unknown names that are told at once."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Assembly:
         written: The generated declarations, in the order in which they were asked for.
         fields: The composer's fields that are needed, in that order.
         uniform: The name of the uniform variable.
-        reached: What the text keeps of each file that is imported from.
+        reached: What the text keeps of each file.
         used: The names that anything in the text takes from outside of itself.
         asked: Those that skeleton and generated functions take.
         wanted: Helpers that edits name.
@@ -92,6 +92,10 @@ class Assembly:
         own = () if self.skeleton is None else self.skeleton.module.declarations
         return name in self.helpers or any(one.name == name for one in own)
 
+    def drop(self, names: Collection[str]) -> None:
+        """Leave out declarations of the author's own file."""
+        self.dropped += [one for one in self.source.own.module.declarations if one.name in names]
+
     def take(
         self,
         instance: Instance,
@@ -104,7 +108,10 @@ class Assembly:
     def resolve(self) -> None:
         """Find all that the author's text and the skeleton need, and write it."""
         imported = self._imported_names()
-        pending = [n for d in self._kept(self.source.own) for n in sorted(self.source.needs_of(d))]
+        dropped, own = {id(one) for one in self.dropped}, self.source.own
+        kept = tuple([one for one in own.module.declarations if id(one) not in dropped])
+        self.reached[self.source.file] = kept
+        pending = [name for one in kept for name in sorted(own.needs_of(one))]
         pending += self.source.offered
         asked = [*self.wanted]
         if self.skeleton is not None:
@@ -155,27 +162,24 @@ class Assembly:
                 of the first few.
         """
         here = self.source.declared | self.helpers.keys() | {*known, PARAMS}
-        errors: dict[str, ShaderError] = {}
-        for declaration in self.declarations():
-            needs = self.source.needs_of(declaration) - here
-            unknown = {name for name in needs if not is_predeclared(name)} - errors.keys()
-            if not unknown or len(errors) == _MOST_UNKNOWN:
-                continue
-            text, span = self.source.text_of(declaration), declaration.span
-            names = resolve(text)
-            for use in names.unresolved:
+        errors: list[ShaderError] = []
+        found: set[str] = set()
+        for file in self.source.files:
+            kept = self.reached[file.text.file]
+            needs = frozenset[str]().union(*map(file.needs_of, kept)) - here
+            begins: list[int] = []
+            for use in file.unresolved if needs else ():
                 name, begin = use.ident.name, use.ident.begin
-                if name in unknown and span.begin <= begin < span.end:
-                    unknown.discard(name)
-                    (problem,) = names.problems(here, begin)
-                    errors[name] = problem.error(text, f"{kernel}: ")
-                    if len(errors) == _MOST_UNKNOWN:
-                        break
+                is_new = name in needs and name not in found and _is_within(begin, kept)
+                if is_new and len(found) < _MOST_UNKNOWN:
+                    found.add(name)
+                    begins.append(begin)
+            problems = file.problems(here, begins) if begins else ()
+            errors += [one.error(file.text, f"{kernel}: ") for one in problems]
         if errors:
-            first, *_ = errors.values()
-            places = [placed_finding(one, kernel) for one in errors.values()]
-            first.findings = tuple([one for one in places if one is not None])
-            raise first
+            places = [placed_finding(one, kernel) for one in errors]
+            errors[0].findings = tuple([one for one in places if one is not None])
+            raise errors[0]
 
     def _refuse_accessors(self, declarations: Iterable[Declaration]) -> None:
         """Refuse what a library calls as the composer calls something of this kernel."""
@@ -186,9 +190,7 @@ class Assembly:
 
     def declarations(self) -> Iterable[Declaration]:
         """Return the author's declarations that the text keeps."""
-        yield from self._kept(self.source.own)
-        for file in self.source.imported:
-            yield from self.reached[file.text.file]
+        return (one for file in self.source.files for one in self.reached[file.text.file])
 
     def compose(self, head: str, tail: str) -> SourceMap:
         """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
@@ -259,10 +261,6 @@ class Assembly:
                 imported.setdefault(declaration.name, []).append(declaration)
         return imported
 
-    def _kept(self, file: Names) -> tuple[Declaration, ...]:
-        dropped = {id(one) for one in self.dropped}
-        return tuple(one for one in file.module.declarations if id(one) not in dropped)
-
     def _write(self, name: str) -> list[str]:
         if name in self.written:
             return []
@@ -300,6 +298,12 @@ class Assembly:
 
 def _is_enable(directive: Directive, names: set[str]) -> bool:
     return directive.keyword == "enable" and names.issuperset(directive.words)
+
+
+def _is_within(offset: int, declarations: Sequence[Declaration]) -> bool:
+    """Say whether one of a file's declarations, which are in its order, covers a place."""
+    at = bisect.bisect_right(declarations, offset, key=lambda one: one.begin) - 1
+    return at >= 0 and offset < declarations[at].end
 
 
 def _in_order(edits: Iterable[Edit]) -> list[Edit]:

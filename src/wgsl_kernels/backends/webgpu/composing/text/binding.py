@@ -81,7 +81,7 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
         if isinstance(d, Var) and d.space == "storage"
     }
     tensors = {operand.wgsl: operand for operand in composer.operands}
-    for stranger in declared.keys() - tensors.keys():
+    for stranger in [name for name in declared if name not in tensors]:
         known = ", ".join(tensors) or "none"
         message = (
             f"{composer.kernel}: binding '{stranger}' names no input or output; known: {known}."

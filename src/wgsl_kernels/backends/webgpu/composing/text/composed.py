@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.text.params import Packer
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.lint.explain import explain, refusal
-from wgsl_kernels.wgsl.syntax.places import caret
+from wgsl_kernels.wgsl.syntax.places import pointed
 from wgsl_kernels.wgsl.syntax.source_map import WrittenText
 
 if TYPE_CHECKING:
@@ -154,8 +154,7 @@ class Composed:
             return error
         text, place = self.start
         words = str(error).removeprefix(f"{self.kernel}: ")
-        line = caret(text.line(place.line), place.column)
-        return coded(error.code, f"{self.kernel}: {place.label}: {words}\n{line}")
+        return coded(error.code, f"{self.kernel}: {pointed(text, place, words)}")
 
     @functools.cached_property
     def refusal(self) -> ShaderError | None:

@@ -113,15 +113,13 @@ class Composer:
         return (*self.inputs, *self.outputs)
 
     @functools.cached_property
-    def aliases(self) -> Mapping[str, Name | str]:
+    def aliases(self) -> Mapping[str, str]:
         """The element types that the composer names: ``T``, ``T_<name>`` and ``T_wide``.
 
         The last is what sums of the first output's type are kept in: f32 for f16. Templates of
         accumulators have ``wk_Total``, ``wk_Input`` and ``wk_Result`` besides.
         """
-        aliases: dict[str, Name | str] = {}
-        if self.operands:
-            aliases["T"] = self.element_type(self.operands[0])
+        aliases = {"T": self.element_type(self.operands[0])} if self.operands else {}
         if self.outputs:
             own = self.element_type(self.outputs[0])
             aliases["T_wide"] = "f32" if own == "f16" else own
@@ -132,9 +130,7 @@ class Composer:
             aliases["wk_Input"] = self.element_type(self.inputs[0])
             aliases["wk_Result"] = self.element_type(self.outputs[0])
             aliases["wk_Stored"] = self.outputs[0].storage_type
-            total = self.source.functions["init"].returns
-            if total is not None:
-                aliases["wk_Total"] = total
+            aliases["wk_Total"] = spell(self.source.functions["init"].returns)
         return aliases
 
     @functools.cached_property
@@ -249,8 +245,8 @@ def element_at(array: str, dtype: DType, place: str) -> str:
     return f"{array}[{place}]"
 
 
-def _alias(name: str, type_: Name | str) -> str:
-    return f"alias {name} = {type_ if isinstance(type_, str) else spell(type_)};"
+def _alias(name: str, type_: str) -> str:
+    return f"alias {name} = {type_};"
 
 
 def _const(name: str, value: str) -> str:
