@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -374,3 +377,29 @@ def test_lines_of_fused_maps_keep_their_places() -> None:
     lines = row.dispatch.module.annotated().split("\n")
     for file in ("exponential/exp.wesl", "activation/relu.wesl"):
         assert any(file in line and "| fn wk_" in line for line in lines), file
+
+
+HASHED = """
+import hashlib
+import numpy as np
+import wgsl_kernels as wk
+x = wk.tensor(np.ones(8, np.float32))
+with wk.use_backend("webgpu"), wk.config.using(fusion="always", small_ops="device"):
+    (row,) = wk.explain(lambda: wk.exp(wk.atan2(x, x))).dispatches
+print(hashlib.sha256(row.dispatch.module.composed.text.encode()).hexdigest())
+"""
+
+
+def test_each_process_composes_the_same_text() -> None:
+    """The driver keeps what it has compiled by its text."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", HASHED],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2", "3", "4")
+    }
+
+    assert len(found) == 1

@@ -114,8 +114,9 @@ class Functions:
             name: one.written() if isinstance(one, InstanceFunction) else one.text
             for name, one in assembly.written.items()
         }
-        for name in written.keys() & common_functions().keys():
-            self.common[name] = written[name]
+        for name, text in written.items():  # in order: drivers keep what they compiled by its text
+            if name in common_functions():
+                self.common[name] = text
         reached = [(file, d) for file in source.imported for d in assembly.reached[file.text.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
