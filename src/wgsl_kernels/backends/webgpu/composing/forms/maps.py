@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.tree import Function, Parameter
 
 LANES = "xyzw"
+_ITEM = "fn wk_item(wk_i: u32)"
 
 
 def choose_op(kernel: str, source: Source, dtype: str) -> Function:
@@ -109,7 +110,7 @@ def _one_item(
             loads.append(_held(_loaded(raw, argument), argument, held))
     result = _stored(f"{op.name}({', '.join(loads)})", output)
     body.append(f"{composer.variable(output)}[{place}] = {result};")
-    return function_text("fn wk_item(wk_i: u32)", body)
+    return function_text(_ITEM, body)
 
 
 def _four_items(
@@ -139,7 +140,7 @@ def _four_items(
     element = f"vec4<{output.storage_type}>"
     values = ", ".join(results)
     body.append(f"{composer.variable(output, element)}[wk_i] = {element}({values});")
-    return function_text("fn wk_item(wk_i: u32)", body)
+    return function_text(_ITEM, body)
 
 
 def _lane(
