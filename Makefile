@@ -45,7 +45,8 @@ build/.system: scripts/setup_system.sh | $(VENV)/.installed
 demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/demo/
 	python $(DEMO)
 
-PYTEST := python -m pytest --numprocesses=$(WORKERS) --durations=25 $(PYTEST_ARGS)
+# Tests that share a cluster of Dask are a group, which one process runs.
+PYTEST := python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=25 $(PYTEST_ARGS)
 
 # The software driver compiles without its optimizations, and for four lanes, in half the time and to
 # the same bits; test-modes runs with them, and as wide as the processor is. The cache is another one,
