@@ -22,7 +22,7 @@ from wgsl_kernels.bench.comparison.checks import (
     check_second_order,
     has_gradient,
 )
-from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for

@@ -13,7 +13,7 @@ import numpy as np
 import wgsl_kernels as wk
 from tolerances import bound_of
 from wgsl_kernels.bench.comparison.checks import SINGLE
-from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 from wgsl_kernels.testing.bounds import contains
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.gradients.differences import tolerance

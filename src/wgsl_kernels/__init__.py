@@ -59,6 +59,11 @@ from wgsl_kernels.engine.environment.errors import ShadowMismatch as ShadowMisma
 from wgsl_kernels.engine.environment.errors import ShapeError as ShapeError
 from wgsl_kernels.engine.environment.errors import WgslKernelsError as WgslKernelsError
 from wgsl_kernels.engine.environment.suggestions import advice as _advice
+from wgsl_kernels.engine.execution.dlpack import from_dlpack as from_dlpack
+from wgsl_kernels.engine.execution.op import op as op
+from wgsl_kernels.engine.execution.run import run as run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast as unbroadcast
+from wgsl_kernels.engine.execution.variables import Variable as Variable
 from wgsl_kernels.engine.observe.coverage import coverage as coverage
 from wgsl_kernels.engine.observe.explain import explain as explain
 from wgsl_kernels.engine.observe.profile import evaluate as evaluate
@@ -83,15 +88,10 @@ from wgsl_kernels.engine.registry.registry import register_kernel as register_ke
 from wgsl_kernels.engine.registry.registry import reload_kernels as reload_kernels
 from wgsl_kernels.engine.registry.registry import unregister_kernel as unregister_kernel
 from wgsl_kernels.engine.registry.signature import signature as signature
-from wgsl_kernels.engine.tensors.dlpack import from_dlpack as from_dlpack
-from wgsl_kernels.engine.tensors.op import op as op
-from wgsl_kernels.engine.tensors.run import run as run
 from wgsl_kernels.engine.tensors.scopes import dispose as dispose
 from wgsl_kernels.engine.tensors.scopes import keep as keep
 from wgsl_kernels.engine.tensors.scopes import tidy as tidy
 from wgsl_kernels.engine.tensors.tensor import Tensor as Tensor
-from wgsl_kernels.engine.tensors.tensor import Variable as Variable
-from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast as unbroadcast
 from wgsl_kernels.engine.values.dtypes import bool_ as _bool
 from wgsl_kernels.engine.values.spec import Spec as Spec
 from wgsl_kernels.ops.names.foreign_names import provide_foreign_names as _provide_foreign_names

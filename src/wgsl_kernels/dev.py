@@ -14,10 +14,10 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError, WgslKernelsError
+from wgsl_kernels.engine.execution.plans import plans
 from wgsl_kernels.engine.registry.public import publish
 from wgsl_kernels.engine.registry.registrations import announce_change
 from wgsl_kernels.engine.registry.registry import kernels_for_backend
-from wgsl_kernels.engine.tensors.plans import plans
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.spec import Spec
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.engine.drivers.driver import Driver
+    from wgsl_kernels.engine.execution.plans import Plan
     from wgsl_kernels.engine.registry.registry import Kernel
-    from wgsl_kernels.engine.tensors.plans import Plan
 
 ENDINGS = (".wgsl", ".wesl", ".toml")
 _SETTLED_MS = 30

@@ -1,7 +1,7 @@
 """The public ops, for the package to import: `scripts/write_names.py` writes these lines."""
 
-from wgsl_kernels.engine.tensors.tensor import tensor as tensor
-from wgsl_kernels.engine.tensors.tensor import variable as variable
+from wgsl_kernels.engine.execution.creation import tensor as tensor
+from wgsl_kernels.engine.execution.variables import variable as variable
 from wgsl_kernels.ops.control.recurrence import scan as scan
 from wgsl_kernels.ops.convolution.conv import conv2d as conv2d
 from wgsl_kernels.ops.convolution.conv import conv2d_transpose as conv2d_transpose

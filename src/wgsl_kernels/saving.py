@@ -23,7 +23,8 @@ from wgsl_kernels.engine.environment.errors import (
     DTypeError,
     ShapeError,
 )
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import Leaves, Tree
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.tensor_files import Content

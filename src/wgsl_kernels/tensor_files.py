@@ -17,7 +17,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, WgslKernelsError
 from wgsl_kernels.engine.environment.files import path_of, write_whole
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.tensor_header import (
     BFLOAT16,
@@ -32,6 +32,8 @@ from wgsl_kernels.tensor_header import (
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor
 
 COMPLEX, BY_PATH = "complex", "by_path"
 NARROW = ("float16", "bfloat16")

@@ -13,8 +13,9 @@ import numpy as np
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import backends, find_driver, running_drivers
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.public import publish
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from tests.modes import ALL_MODES
 import wgsl_kernels as wk
 from wgsl_kernels.engine.environment import recent
 from wgsl_kernels.engine.environment.recent import Budget, Recent, Remembered
-from wgsl_kernels.engine.tensors import plans
+from wgsl_kernels.engine.execution import plans
 
 if TYPE_CHECKING:
     import pytest

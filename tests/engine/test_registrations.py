@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.drivers.driver import Usage
 from wgsl_kernels.engine.registry import registry
-from wgsl_kernels.engine.tensors import plans
+from wgsl_kernels.engine.execution import plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -186,14 +186,14 @@ def test_without_a_signature_outputs_are_what_the_kernel_returns() -> None:
 
 
 def test_too_many_inputs_are_refused() -> None:
-    from wgsl_kernels.engine.tensors.run import run as run_positional
+    from wgsl_kernels.engine.execution.run import run as run_positional
 
     with pytest.raises(wk.ArgumentError, match="Square: got 2 inputs; want x"):
         run_positional("Square", wk.tensor(1.0), wk.tensor(1.0))
 
 
 def test_inputs_left_out_at_the_end_are_absent() -> None:
-    from wgsl_kernels.engine.tensors.run import run as run_positional
+    from wgsl_kernels.engine.execution.run import run as run_positional
 
     def rule(x: wk.Spec, bias: wk.Spec | None = None, /) -> wk.Spec:
         return x

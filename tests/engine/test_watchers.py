@@ -13,7 +13,7 @@ import wgsl_kernels as wk
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 
 
 def test_an_interceptor_sees_every_run_of_its_block(backend: str) -> None:

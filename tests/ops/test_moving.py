@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.ops.elementwise.binary import add
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.shapes import creation, joining, ranges, shape, slicing

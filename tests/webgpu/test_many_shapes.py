@@ -13,7 +13,7 @@ from tests.modes import ALL_MODES
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.engine.environment.recent import caches
-from wgsl_kernels.engine.tensors import plans
+from wgsl_kernels.engine.execution import plans
 
 if TYPE_CHECKING:
     from collections.abc import Callable

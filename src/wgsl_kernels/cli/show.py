@@ -16,12 +16,12 @@ from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config as switches
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, KernelNotFound
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.run import run_kernel
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.engine.tensors.run import run_kernel
-from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.engine.values.dtypes import OBJECTS, canonical
 from wgsl_kernels.ops.elementwise.cast import astype
 

@@ -18,8 +18,8 @@ from wgsl_kernels.engine.autodiff.autodiff import value_and_grads
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.ops.convolution.conv import conv2d
 from wgsl_kernels.ops.indexing.sort import topk
 from wgsl_kernels.ops.linear_algebra.fused_matrix import fused_mat_mul
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from wgsl_kernels.backends.webgpu.tuning.tuner import Measurement
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.spec import Shape
 
 SECONDS = 5.0

@@ -12,9 +12,9 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.programs.work import work_of
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.testing.timing import timed
 
 if TYPE_CHECKING:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.dtypes import INTEGERS, numpy_dtype
 from wgsl_kernels.ops.shapes import shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]

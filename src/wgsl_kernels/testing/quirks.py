@@ -15,9 +15,9 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.registry import unregister_kernel
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import tensor
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.drivers.backends import use_backend
-from wgsl_kernels.engine.tensors.tensor import tensor
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.testing.ceilings import Ceilings, ceilings, operations_of
 
 if TYPE_CHECKING:

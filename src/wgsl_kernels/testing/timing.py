@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
 from wgsl_kernels.engine.tensors.scopes import tensors_in
-from wgsl_kernels.engine.tensors.tensor import tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

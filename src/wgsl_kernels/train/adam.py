@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.engine.drivers.abilities import abilities_of
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.entries import hidden_entries
 from wgsl_kernels.engine.tensors.scopes import keep
-from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.engine.values.dtypes import OBJECTS, numpy_dtype
 from wgsl_kernels.ops.elementwise.binary import minimum
 from wgsl_kernels.ops.elementwise.cast import astype

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import FORMLESS, GRADIENTS, Tree, parts_of
 from wgsl_kernels.engine.values.attributes import number, sequence
 from wgsl_kernels.ops.elementwise.binary import add_n, minimum

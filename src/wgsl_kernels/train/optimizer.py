@@ -15,9 +15,11 @@ from wgsl_kernels.engine.capture.watch import all_or_none, assign_all
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.environment.suggestions import advice
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.tensors.scopes import tidy
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, Variable, as_tensor, variable
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.trees.trees import VARIABLES, Tree
 from wgsl_kernels.engine.values.attributes import number, sequence

@@ -16,12 +16,14 @@ import numpy as np
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.environment.context import current
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variable, variables
+from wgsl_kernels.engine.execution.variables import Variable, variable, variables
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor
 
 PROCESS = os.urandom(4).hex()
 """Tells the numbers of this process's variables from those of any other."""

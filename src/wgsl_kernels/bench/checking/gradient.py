@@ -19,7 +19,7 @@ from wgsl_kernels.bench.comparison.checks import (
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.tensors.tensor import tensor
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,

@@ -22,8 +22,8 @@ from wgsl_kernels.engine.environment.errors import (
     OutOfMemoryError,
     WgslKernelsError,
 )
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding

@@ -15,9 +15,9 @@ from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.drivers.memory import memory
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.tensors.scopes import tidy
-from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,

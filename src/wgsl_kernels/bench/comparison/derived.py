@@ -19,8 +19,8 @@ from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelNotFound
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.testing.bounds import either, joined, offsets, ulp
 from wgsl_kernels.testing.gradients.evaluation import Array, outputs_of
 

@@ -12,15 +12,10 @@ from wgsl_kernels.engine.environment.errors import (
     GradientNotFound,
     ShapeError,
 )
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import (
-    Tensor,
-    TensorLike,
-    Variable,
-    as_tensor,
-    next_id,
-    with_values_of,
-)
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, next_id, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes, lines_read
 from wgsl_kernels.engine.trees.trees import FORMLESS, INPUTS, VARIABLES, Tree
 from wgsl_kernels.engine.values.attributes import function, sequence

@@ -17,8 +17,9 @@ from wgsl_kernels.engine.autodiff.rule_calls import Zeros, call_rule, filled, ze
 from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, recording
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.gradients import missing
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor, with_values_of
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.values.attributes import function
 

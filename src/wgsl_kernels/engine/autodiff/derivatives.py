@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.autodiff import Argnums, GradientTape, places_of
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.tensors.run import run, run_many
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import INPUTS, OUTPUTS, Tree
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import is_differentiable

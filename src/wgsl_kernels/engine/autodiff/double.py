@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wgsl_kernels.engine.drivers.driver import Driver
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 
 _WIDER = {**WIDE, "float16": "float64"}
 

@@ -26,8 +26,8 @@ from wgsl_kernels.engine.values.dtypes import is_differentiable
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.drivers.driver import Driver
-    from wgsl_kernels.engine.tensors.plans import Plan
-    from wgsl_kernels.engine.tensors.run import Result
+    from wgsl_kernels.engine.execution.execute import Result
+    from wgsl_kernels.engine.execution.plans import Plan
     from wgsl_kernels.engine.values.spec import Spec
 
 Pullback = Callable[[list[Tensor | None]], Sequence[Any]]

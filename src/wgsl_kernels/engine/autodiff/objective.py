@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.autodiff.autodiff import value_and_grad
-from wgsl_kernels.engine.tensors.tensor import tensor
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.attributes import function
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 
 if TYPE_CHECKING:

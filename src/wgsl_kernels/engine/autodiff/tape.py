@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.autodiff.nodes import Entry, FormNode, TapeNode, entry_of
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.tensors.run import Observer, Result, run
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+from wgsl_kernels.engine.execution.execute import Observer, Result
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.tensors.watched_reads import WatchingTape
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.plans import Plan
+    from wgsl_kernels.engine.execution.plans import Plan
+    from wgsl_kernels.engine.execution.variables import Variable
 
 Lazy = Tensor | Callable[[], Tensor]
 """What a rule may return for one input: its gradient, or what computes it if it is wanted."""

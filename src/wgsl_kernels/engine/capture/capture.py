@@ -25,8 +25,8 @@ from wgsl_kernels.engine.environment.errors import (
     DisposedTensorError,
 )
 from wgsl_kernels.engine.environment.origin import user_place
+from wgsl_kernels.engine.execution.execute import ReplayObserver
 from wgsl_kernels.engine.registry.registrations import are_current, changes
-from wgsl_kernels.engine.tensors.run import ReplayObserver
 from wgsl_kernels.engine.trees.structure import OpaqueError, signature_of, with_leaves
 
 if TYPE_CHECKING:

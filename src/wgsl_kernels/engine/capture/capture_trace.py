@@ -16,11 +16,12 @@ from weakref import ref
 import numpy as np
 
 from wgsl_kernels.engine.environment.origin import user_place
+from wgsl_kernels.engine.execution.execute import Observer
+from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.registry import registry
 from wgsl_kernels.engine.registry.registrations import changes
 from wgsl_kernels.engine.tensors.entries import EntryObserver
-from wgsl_kernels.engine.tensors.run import Observer
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, next_id
+from wgsl_kernels.engine.tensors.tensor import Tensor, next_id
 from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition, signature_of
 from wgsl_kernels.engine.values.attributes import attr_key
 from wgsl_kernels.engine.values.dtypes import WIDE, numpy_dtype
@@ -30,8 +31,8 @@ from wgsl_kernels.wgsl.errors.words import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from wgsl_kernels.engine.tensors.plans import Plan
-    from wgsl_kernels.engine.tensors.run import Result
+    from wgsl_kernels.engine.execution.execute import Result
+    from wgsl_kernels.engine.execution.plans import Plan
     from wgsl_kernels.engine.values.host import Array
 
 Key = tuple[Any, ...]

@@ -14,8 +14,9 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.exchange import exchange
 from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.environment.origin import user_line
-from wgsl_kernels.engine.tensors.run import ReplayObserver
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, made
+from wgsl_kernels.engine.execution.execute import ReplayObserver
+from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor, made
 from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition, replaced
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from weakref import ref
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.exchange import exchange
+from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.entries import note_assignment
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.drivers.memory import Memory, memory
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.tensors.run import Interceptor, run_kernel
+from wgsl_kernels.engine.execution.run import run_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from wgsl_kernels.engine.execution.execute import Interceptor
     from wgsl_kernels.engine.tensors.tensor import Tensor
 
 
@@ -20,7 +21,7 @@ class Engine:
     def run_kernel(
         self, name: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any] | None = None
     ) -> Tensor | Any:
-        """Run a kernel by name; see `wgsl_kernels.engine.tensors.run.run_kernel`.
+        """Run a kernel by name; see `wgsl_kernels.engine.execution.run.run_kernel`.
 
         A checker takes the result for whatever the caller says it is: only the kernel's name tells
         a tensor from a tuple of them.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.engine.drivers.driver import Driver, Noted
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.values.spec import Shape
 
 

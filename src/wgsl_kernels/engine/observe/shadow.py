@@ -14,8 +14,8 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShadowMismatch
 from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import show
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 
 Array = np.ndarray[Any, Any]
 

@@ -1,1 +1,1 @@
-"""Tensors, and running kernels on them."""
+"""Tensors: what they hold, who may look at them, and how long they live."""

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment import context
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
-    from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
 
 
 class EntryObserver:
     """An interceptor that is notified of what enters and leaves a run without a kernel."""
 
-    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
+    def __call__(self, call: Any, proceed: Any) -> Any:
         """See a kernel run."""
         raise AssertionError("each observer says itself what it does then")
 
@@ -31,7 +30,7 @@ class EntryObserver:
         """Hear that Python gets the values of a tensor."""
         raise AssertionError("as above")
 
-    def assigned(self, variable: Variable, value: Tensor) -> None:
+    def assigned(self, variable: Any, value: Tensor) -> None:
         """Hear that a variable gets the values of a tensor."""
         raise AssertionError("as above")
 
@@ -62,7 +61,7 @@ def note_reading(tensor: Tensor) -> None:
             one.was_read(tensor)
 
 
-def note_assignment(variable: Variable, value: Tensor) -> None:
+def note_assignment(variable: Any, value: Tensor) -> None:
     """Notify of a variable's new values; call it where there are interceptors."""
     for one in context.current().interceptors:
         if isinstance(one, EntryObserver):

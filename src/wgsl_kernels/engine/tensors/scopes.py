@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import function
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-    from wgsl_kernels.engine.tensors.tensor import Tensor
 
 F = TypeVar("F")
 
@@ -99,8 +98,6 @@ def keep(tensor: Tensor) -> Tensor:
     Raises:
         ArgumentError: It is no tensor.
     """
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-
     if not isinstance(tensor, Tensor):
         raise ArgumentError(f"keep: got {type(tensor).__name__}; want a tensor.")
     tensor._is_kept = True
@@ -120,8 +117,6 @@ def tensors_in(obj: Any, around: tuple[int, ...] = ()) -> Iterator[Tensor]:
         obj: What they are in.
         around: The ids of what that is in: something that holds itself is gone through once.
     """
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-
     if isinstance(obj, Tensor):
         yield obj
     elif isinstance(obj, (Mapping, list, tuple, set, frozenset)) and id(obj) not in around:

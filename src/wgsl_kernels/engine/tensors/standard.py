@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -38,16 +37,3 @@ class Standard:
     def device(self: Tensor) -> str:  # type: ignore[misc]  # the mixin's only class is Tensor
         """The name of the backend that holds the values."""
         return self.backend
-
-    def to_device(self: Tensor, device: str, *, stream: None = None) -> Tensor:  # type: ignore[misc]  # as above
-        """Return the tensor on another backend; itself where it is there. Gradients flow through.
-
-        Raises:
-            ArgumentError: No backend has that name, or there is a ``stream``: backends have none.
-        """
-        if stream is not None:
-            raise ArgumentError(f"to_device: stream is {shown(stream)}; want None.")
-        from wgsl_kernels.engine.tensors.run import run
-
-        with use_backend(device):
-            return self if self.backend == device else run("Identity", self)

@@ -1,52 +1,35 @@
-"""Tensors and variables: a spec, an array of some backend, and who may look at it."""
+"""Tensors: a spec, an array of some backend, and who may look at it.
+
+A copy shares the values, which never change, so it costs no memory and stays where they are. A
+pickle carries host values and the backend's name. Gradients do not flow through either.
+"""
 
 from __future__ import annotations
 
 import itertools
 import operator
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 
 from wgsl_kernels.engine.drivers import memory
-from wgsl_kernels.engine.drivers.backends import active_driver, find_driver, use_backend
-from wgsl_kernels.engine.drivers.fallbacks import note_fallback
-from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
+from wgsl_kernels.engine.drivers.backends import active_driver, find_driver
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.environment.errors import DisposedTensorError, DTypeError, ShapeError
-from wgsl_kernels.engine.registry.public_names import public
+from wgsl_kernels.engine.environment.errors import DisposedTensorError
 from wgsl_kernels.engine.tensors import display
-from wgsl_kernels.engine.tensors.copies import Copies
-from wgsl_kernels.engine.tensors.entries import note_assignment, note_copy, note_entry, note_reading
+from wgsl_kernels.engine.tensors.entries import note_copy, note_reading
 from wgsl_kernels.engine.tensors.methods import Methods
-from wgsl_kernels.engine.tensors.operators import Assigning, Operators
+from wgsl_kernels.engine.tensors.operators import Operators
 from wgsl_kernels.engine.tensors.reading import Reading
-from wgsl_kernels.engine.tensors.recorded_values import any_watched, of_watched
 from wgsl_kernels.engine.tensors.standard import Standard
-from wgsl_kernels.engine.tensors.watched_reads import (
-    hidden_from_tapes,
-    note_explicit_read,
-    warn_of_end,
-)
-from wgsl_kernels.engine.values.dtypes import (
-    OBJECTS,
-    WIDE,
-    DType,
-    DTypeName,
-    canonical,
-    numpy_dtype,
-)
-from wgsl_kernels.engine.values.host import Array, as_array, default_dtype, reshape_host, to_host
-from wgsl_kernels.engine.values.shapes import lengths, show
+from wgsl_kernels.engine.tensors.watched_reads import note_explicit_read
+from wgsl_kernels.engine.values.dtypes import OBJECTS, DType, DTypeName
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Shape, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wgsl_kernels.engine.drivers.driver import Driver
-    from wgsl_kernels.engine.values.dtypes import DTypeLike
+    from wgsl_kernels.engine.values.host import Array
 
 TensorLike = Any
 """A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""
@@ -55,7 +38,7 @@ next_id = itertools.count(1).__next__
 """Returns a number above those of all tensors so far."""
 
 
-class Tensor(Copies, Methods, Operators, Reading, Standard):
+class Tensor(Methods, Operators, Reading, Standard):
     """Values of one dtype in a shape, on a backend; they never change.
 
     Made by `tensor` and by ops. Released when collected, when a `tidy` around ends, or by
@@ -161,143 +144,23 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
             note_reading(self)
         return self._driver.download(self._array_on(self._driver), self.spec)
 
+    def __copy__(self) -> Tensor:
+        twin = made(Tensor(self.spec, self._array_on(self._driver), self._driver))
+        twin._is_kept = self._is_kept
+        return twin
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        del memo  # holds nothing of a tensor's; the caller notes the copy there
+        return self.__copy__()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return restored, (self.numpy(), self.dtype, self.backend)
+
     def __repr__(self) -> str:
         return display.as_text(self)
 
     def _repr_html_(self) -> str:
         return display.as_html(self)
-
-
-class Variable(Assigning, Tensor):
-    """A tensor whose values can be replaced; tapes watch it when it is read, if trainable.
-
-    ``assign`` replaces them, and so do ``+=``, ``-=`` and the other operators of this kind; of any
-    other tensor these give the name a new tensor.
-
-    Example:
-        >>> w = wk.variable([1.0, 2.0])
-        >>> alias = w
-        >>> w -= 0.5
-        >>> alias.tolist()
-        [0.5, 1.5]
-    """
-
-    __slots__ = ("name", "trainable")
-
-    is_variable = True
-
-    def __init__(
-        self, spec: Spec, array: Any, driver: Driver, *, trainable: bool, name: str
-    ) -> None:
-        """Wrap an array; users call `variable`."""
-        super().__init__(spec, array, driver)
-        self.trainable = trainable
-        self.name = name
-        variables[self._id] = self
-
-    def assign(self, value: TensorLike) -> Variable:
-        """Replace the values; readers that ran before keep what they read.
-
-        Args:
-            value: The variable's shape and dtype.
-
-        Raises:
-            ShapeError: The shape differs.
-            DTypeError: The dtype differs.
-            DisposedTensorError: The variable was disposed, or the value.
-        """
-        given = self._taking(value)
-        array, driver = given._array_on(given._driver), given._driver
-        now = context.current()
-        if now.interceptors:
-            note_assignment(self, given)
-        watch = now.watch
-        if watch is not None:
-            watch.assign([(self, array, driver)])
-            return self
-        before = self._array, self._copies  # what runs at their end must not come between these:
-        self._array, self._driver, self._copies = array, driver, None
-        del before
-        return self
-
-    def assign_add(self, value: TensorLike) -> Variable:
-        """Add ``value``, as ``+=`` does; see `assign`."""
-        return self.assign(operator.add(self, value))
-
-    def assign_sub(self, value: TensorLike) -> Variable:
-        """Subtract ``value``, as ``-=`` does; see `assign`."""
-        return self.assign(operator.sub(self, value))
-
-    def _taking(self, value: TensorLike) -> Tensor:
-        """Return the tensor that `assign` would take the values of; raise as that does."""
-        if self.is_disposed:
-            raise self._was_disposed()
-        given = value if isinstance(value, Tensor) else tensor(value, dtype=self.dtype)
-        if given.spec.dtype == WIDE.get(self.spec.dtype) and context.current().double:
-            values = given.numpy().astype(numpy_dtype(self.dtype))
-            narrow = Spec(given.shape, self.dtype)
-            given = Tensor(narrow, given._driver.upload(values, narrow), given._driver)
-        if given.shape != self.shape:
-            raise ShapeError(
-                f"assign: {self.name} has shape {show(self.shape)}, the value "
-                f"{show(given.shape)}; want the same."
-            )
-        if given.spec.dtype != self.spec.dtype:
-            raise DTypeError(
-                f"assign: {self.name} is {self.dtype}, the value {given.dtype}; cast it first."
-            )
-        return given
-
-    def _array_on(self, driver: Driver) -> Any:
-        """Return the array on ``driver``, of what this thread or task sees as the values."""
-        watch = context.current().watch
-        return Tensor._array_on(self if watch is None else watch.shown(self), driver)
-
-    @property
-    def is_disposed(self) -> bool:
-        """Whether `dispose` was called, directly or by a `tidy`."""
-        watch = context.current().watch
-        return self._array is None if watch is None else watch.is_disposed(self)
-
-    def dispose(self) -> None:
-        """Give the values up now; any later use raises `DisposedTensorError`."""
-        watch = context.current().watch
-        if watch is None:
-            super().dispose()
-        else:
-            watch.assign([(self, None, self._driver)])
-
-
-variables: WeakValueDictionary[int, Variable] = WeakValueDictionary()
-"""All variables alive, by id."""
-
-
-def new_tensor(values: Array, dtype: DType) -> Tensor:
-    """Return a tensor of host values that belong to the engine from now on."""
-    spec = Spec(values.shape, dtype)
-    driver = active_driver()
-    if not driver.supports(dtype):
-        if dtype != "string":
-            _leave_to_cpu(dtype, driver.name)
-        driver = find_driver("cpu")
-    new = made(Tensor(spec, driver.upload(values, spec), driver))
-    if context.current().interceptors:
-        note_entry(new, values)
-    return new
-
-
-def _leave_to_cpu(dtype: DType, backend: str) -> None:
-    """Note that values of a dtype that a backend lacks live on the CPU.
-
-    Raises:
-        DTypeError: ``config.fallback`` forbids it.
-    """
-    if config.fallback == "error":
-        raise DTypeError(
-            f"tensor: dtype {dtype} cannot live on backend {backend!r}. "
-            'Use use_backend("cpu"), or another dtype.'
-        )
-    note_fallback(f"tensor of {dtype}", backend, f"backend {backend!r} has none; it lives on cpu")
 
 
 def with_values_of(tensor: Tensor) -> Tensor:
@@ -316,114 +179,22 @@ def made(tensor: Tensor) -> Tensor:
     return tensor
 
 
-@public(tfjs="tensor scalar tensor1d tensor2d tensor3d tensor4d tensor5d tensor6d")
-def tensor(
-    values: TensorLike,
-    shape: int | Sequence[int] | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    device: str | None = None,
-) -> Tensor:
-    """Return a new tensor with a copy of ``values``.
+def restored(values: Array, dtype: DType, backend: str) -> Tensor:
+    """Return the tensor of a pickle.
 
-    Where a tape watches ``values``, or a tensor in these lists, the copy is made on the device and
-    gradients go on through it; `variable` makes a leaf, where they end.
-
-    Args:
-        values: A scalar, nested lists, an array, or a tensor.
-        shape: The tensor's shape where it differs from that of ``values``; a scalar fills it.
-        dtype: Without it Python and NumPy floats become float32, integers int32, but for NumPy's
-            int8 and uint8, and bool, str and complex values bool, string and complex64. What the
-            backend lacks, as float64 all but ``cpu``, lives on ``cpu``, and so does what is
-            computed of it.
-        device: The backend that it is on; without one the backend in force.
-
-    Raises:
-        ShapeError: ``values`` are ragged or do not fill ``shape``.
-        DTypeError: No tensor can have this dtype; or the backend cannot, and ``config.fallback``
-            is "error".
-        ArgumentError: An integer does not fit the dtype, or no backend has that name.
+    It is on the backend where it was, if that runs here and takes its dtype; else on the backend in
+    force, or on ``cpu``.
     """
-    if device is not None:
-        with use_backend(device):
-            return tensor(values, shape, dtype)
-    wanted = None if shape is None else lengths("tensor", "shape", shape)
-    if context.current().interceptors and any_watched(values):
-        return of_watched(values, wanted, dtype)
-    if isinstance(values, Tensor):
-        values, dtype = values.numpy(), values.dtype if dtype is None else dtype
-    host = to_host(values, dtype, double=context.current().double, check_size=check_room)
-    name = _dtype_of(host, dtype)
-    if wanted and not host.ndim:
-        check_room(wanted, name)
+    return made(Tensor(*uploaded(values, dtype, backend)))
+
+
+def uploaded(values: Array, dtype: DType, backend: str) -> tuple[Spec, Any, Driver]:
+    """Return the spec, the array and the driver of a pickle's values."""
+    spec = Spec(values.shape, dtype)
     try:
-        whole = reshape_host(host, wanted)
-    except MemoryError:
-        raise too_large(Spec(wanted or (), name)) from None
-    return new_tensor(whole, name)
-
-
-@public(tfjs="variable")
-def variable(
-    values: TensorLike,
-    trainable: bool = True,
-    name: str | None = None,
-    dtype: DTypeLike | None = None,
-    *,
-    device: str | None = None,
-) -> Variable:
-    """Return a new variable with a copy of ``values``.
-
-    Args:
-        values: Its first values.
-        trainable: Whether tapes watch it and optimizers change it by default.
-        name: For messages and saved files; without it ``variable_1``, ``variable_2``, …
-        dtype: As for `tensor`.
-        device: As for `tensor`.
-    """
-    if context.current().interceptors and any_watched(values):
-        warn_of_end("variable")
-    with context.changed(scope=None), hidden_from_tapes():
-        first = tensor(values, dtype=dtype, device=device)
-    label = name if name is not None else f"variable_{_next_variable()}"
-    made = Variable(first.spec, first._array, first._driver, trainable=trainable, name=label)
-    made._is_kept = True
-    watch = context.current().watch
-    if watch is not None:
-        watch.created(made)
-    return made
-
-
-_next_variable = itertools.count(1).__next__
-
-
-def as_tensor(value: TensorLike, dtype: Any = None) -> Tensor:
-    """Return ``value`` itself where it is a tensor, else a new tensor of it.
-
-    Raises:
-        DTypeError: It is a tensor of another dtype than ``dtype``.
-    """
-    if not isinstance(value, Tensor):
-        return tensor(value, dtype=dtype)
-    if dtype is not None and value.dtype != canonical(dtype):
-        raise DTypeError(f"tensor has dtype {value.dtype}; want {canonical(dtype)}. Cast it first.")
-    return value
-
-
-def as_floats(value: TensorLike) -> Tensor:
-    """Return ``value`` itself where it is a tensor, else a new one, of floats for integers."""
-    if isinstance(value, Tensor):
-        return value
-    given = as_array(value)
-    return tensor(given, dtype="float32" if given.dtype.kind in "biu" else None)
-
-
-def _dtype_of(host: Array, asked: Any) -> DType:
-    if asked is not None:
-        wanted = canonical(asked)
-        return WIDE[wanted] if numpy_dtype(wanted) != host.dtype else wanted
-    if host.dtype == np.float64:
-        return "float64"
-    if host.dtype == np.complex128:
-        return "complex128"
-    return default_dtype(host)
+        driver = find_driver(backend)
+    except Exception:  # whatever a backend says that does not run here
+        driver = active_driver()
+    if not driver.supports(dtype):
+        driver = find_driver("cpu")
+    return spec, driver.upload(np.array(values, order="C"), spec), driver

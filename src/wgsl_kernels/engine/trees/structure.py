@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import container_parts
 
 if TYPE_CHECKING:

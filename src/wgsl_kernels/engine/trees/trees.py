@@ -15,7 +15,8 @@ from weakref import WeakSet
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, flat
 from wgsl_kernels.engine.capture.watch import VariableWatch, assign_all
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variables
+from wgsl_kernels.engine.execution.variables import Variable, variables
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from wgsl_kernels.engine.tensors.run import KernelRun, Proceed, Result
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 
 Leaves = list[Tensor]
 

@@ -16,8 +16,9 @@ from wgsl_kernels.engine.autodiff.tape import active_tapes
 from wgsl_kernels.engine.capture.capture import Captured
 from wgsl_kernels.engine.capture.watch import assign_all
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition
 from wgsl_kernels.engine.values.attributes import flag, function, integer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.tape import Tape
 from wgsl_kernels.engine.capture.capture import Captured
@@ -11,11 +11,14 @@ from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import active_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.tensors.run import ReplayObserver
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.execute import ReplayObserver
 from wgsl_kernels.ops.control.purity import Leaves
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.shapes import joining, slicing
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
 
 Body = Callable[[Leaves, Leaves, Leaves], tuple[Leaves, Leaves]]
 """One step: state, inputs of the step and what it closes over to the next state and outputs."""

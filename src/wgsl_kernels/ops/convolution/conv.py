@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.execution.creation import as_floats
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import lengths
 from wgsl_kernels.ops.convolution.conv_kernels import declare_kernels
 from wgsl_kernels.ops.convolution.convolutions import Convolution, declare_convolution
@@ -15,6 +15,7 @@ from wgsl_kernels.ops.convolution.windows import convolved
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
 CONVOLUTION = Convolution("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", convolved)

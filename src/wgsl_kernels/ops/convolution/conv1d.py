@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_floats
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.attributes import text
 from wgsl_kernels.engine.values.shapes import lengths, show
 from wgsl_kernels.ops.convolution.conv import conv2d, conv2d_transpose
@@ -15,6 +15,7 @@ from wgsl_kernels.ops.convolution.conv import conv2d, conv2d_transpose
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding
 
 FORMATS = {"NWC": "NHWC", "NCW": "NCHW"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.execution.creation import as_floats
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import lengths
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.convolution.conv_kernels import declare_kernels
@@ -16,6 +16,7 @@ from wgsl_kernels.ops.convolution.windows import convolved
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
 CONVOLUTION = Convolution(

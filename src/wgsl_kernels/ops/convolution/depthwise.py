@@ -9,8 +9,8 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.execution.creation import as_floats
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.convolution.conv import conv2d, on_batch
 from wgsl_kernels.ops.convolution.convolutions import Convolution, declare_convolution
@@ -26,6 +26,7 @@ from wgsl_kernels.ops.convolution.windows import (
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
 BY_CHANNEL = Convolution("DepthwiseConv2dNative", TO_INPUT, TO_FILTER, convolved_by_channel)

@@ -15,11 +15,11 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.parameters import takes
+from wgsl_kernels.engine.execution.creation import as_floats
+from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run, run_many
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.windows import Sliding, slide
 from wgsl_kernels.ops.elementwise import binary, logical
@@ -29,6 +29,7 @@ from wgsl_kernels.ops.shapes import shape as shapes
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Shape, Spec
     from wgsl_kernels.engine.values.windows import Padding, Pair
 

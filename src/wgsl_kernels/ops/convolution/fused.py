@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.windows import Padding, Pair, slide
 from wgsl_kernels.ops.convolution.conv import CONVOLUTION, conv2d_cpu, on_batch
 from wgsl_kernels.ops.convolution.conv_kernels import convolved_webgpu
@@ -17,6 +17,7 @@ from wgsl_kernels.ops.linear_algebra.epilogue import epilogue_for, own_activatio
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 declare_product("FusedConv2D")
 declare_fused("FusedConv2D", CONVOLUTION, conv2d_cpu)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.convolution.convolutions import declare_fused
 from wgsl_kernels.ops.convolution.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
@@ -17,6 +17,7 @@ from wgsl_kernels.ops.linear_algebra.epilogue import epilogue_for, own_activatio
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
 declare_fused("FusedDepthwiseConv2D", BY_CHANNEL, depthwise_conv2d_cpu)

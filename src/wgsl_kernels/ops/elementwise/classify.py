@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise.logical import BECAUSE
 from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.specs import BOOLS, COMPLEX, NUMBERS

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.specs import BOOLS, NUMBERS
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import normalize_axes, normalize_axis
 from wgsl_kernels.ops.elementwise import complex, logical
@@ -20,6 +20,8 @@ from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
 def of_complex(name: str, *xs: TensorLike) -> Tensor:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.ops.elementwise import complex_maps, unary
 from wgsl_kernels.ops.rules.elementwise import elementwise
 from wgsl_kernels.ops.rules.numbers import as_float, cut_for_integers

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.indexing.selecting import Positions, select
 from wgsl_kernels.ops.shapes.strided_index import strided

@@ -11,13 +11,13 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.creation import tensor as new_tensor
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.tensors.tensor import tensor as new_tensor
-from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.attributes import sequence
 from wgsl_kernels.engine.values.host import default_dtype, weak_dtype
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, require_rank, show
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Shape
 
 NAME = "RaggedTensorToTensor"

@@ -14,10 +14,10 @@ from wgsl_kernels.backends.cpu.sums import total
 from wgsl_kernels.backends.webgpu.control.parts import added, excess, part_of, parts_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import binary, logical
 from wgsl_kernels.ops.indexing import gather

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import BYTES, INTEGERS
 from wgsl_kernels.engine.values.host import Array, as_array
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, show

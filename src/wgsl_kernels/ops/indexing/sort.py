@@ -17,10 +17,10 @@ from wgsl_kernels.backends.webgpu.adapter.policy import BLOCKS, REGISTERS
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.ops.indexing import segment

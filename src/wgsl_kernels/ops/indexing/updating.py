@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.values.dtypes import INTEGERS, float32
 from wgsl_kernels.ops.elementwise import binary
 from wgsl_kernels.ops.elementwise.cast import astype

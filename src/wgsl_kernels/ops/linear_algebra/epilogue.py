@@ -10,10 +10,10 @@ from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.precision import select, silent
 from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.attributes import text
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, show
 from wgsl_kernels.ops.elementwise import logical

@@ -8,10 +8,10 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import declare_product
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.ops.linear_algebra.epilogue import (
     check_epilogue,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.values.dtypes import is_exact
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import cast, complex, logical
@@ -14,6 +14,7 @@ from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Spec
 
 

@@ -32,12 +32,12 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     Vec4Axes,
 )
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.ops.elementwise import complex
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.autodiff.tape import Lazy
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 BATCH_AXES = 6

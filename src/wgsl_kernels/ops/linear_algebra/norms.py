@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import integer, number
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
@@ -22,6 +22,8 @@ from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 Axes = "int | Sequence[int] | None"
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from wgsl_kernels.engine.autodiff.custom import custom_grad
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run, run_many
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
-from wgsl_kernels.engine.tensors.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, show
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from wgsl_kernels.backends.cpu.kernel import Array
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.values.attributes import integer_or_integers, sequence
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.linear_algebra import norms

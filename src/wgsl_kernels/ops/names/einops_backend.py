@@ -6,7 +6,8 @@ import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.ops.linear_algebra import einsum
 from wgsl_kernels.ops.shapes import joining, ranges, shape

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import all_public, public
 from wgsl_kernels.engine.tensors.methods import provide_methods
 from wgsl_kernels.ops.indexing import updating
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,6 +39,19 @@ def transpose(x: Tensor, *axes: int | Sequence[int]) -> Tensor:
     See `wgsl_kernels.permute_dims`.
     """
     return shapes.permute_dims(x, _one_or_several(axes) if axes else None)
+
+
+@public(space="", method=True)
+def to_device(self: Tensor, device: str, *, stream: None = None) -> Tensor:
+    """Return the tensor on another backend; itself where it is there. Gradients flow through.
+
+    Raises:
+        ArgumentError: No backend has that name, or there is a ``stream``: backends have none.
+    """
+    if stream is not None:
+        raise ArgumentError(f"to_device: stream is {shown(stream)}; want None.")
+    with use_backend(device):
+        return self if self.backend == device else run("Identity", self)
 
 
 def _one_or_several(given: tuple[Any, ...]) -> Any:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from wgsl_kernels.engine.drivers.backends import backends, default_driver, find_driver, use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.dtypes import DTYPES, DType, DTypeLike, canonical
 from wgsl_kernels.ops.elementwise import cast

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.ops.elementwise import binary
 from wgsl_kernels.ops.linear_algebra import diagonals, norms
 from wgsl_kernels.ops.shapes import joining, slicing
@@ -13,6 +13,8 @@ from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor
 
 
 def swapaxes(a: Tensor, axis1: int, axis2: int) -> Tensor:

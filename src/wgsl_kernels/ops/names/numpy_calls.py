@@ -15,8 +15,8 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import all_public
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.ops.elementwise import binary
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.names.numpy_arrangements import ARRANGED
@@ -29,6 +29,7 @@ from wgsl_kernels.ops.shapes import shape as shapes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.ops.reductions.reduce import Axes
 
 

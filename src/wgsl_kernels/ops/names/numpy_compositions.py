@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.convolution import conv1d

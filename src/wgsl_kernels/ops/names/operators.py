@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import all_public
 from wgsl_kernels.engine.tensors.operators import provide
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import INTEGERS

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.execution.creation import as_floats, as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_floats, as_tensor
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.pooling.poolings import Pooling, declare_pooling
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
 POOLING = Pooling("AvgPool", "AvgPoolGrad", "MaxPool", "MaxPoolGrad", "MaxPoolGradGrad", "NHWC")

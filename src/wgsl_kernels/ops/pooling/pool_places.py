@@ -10,10 +10,10 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu
 from wgsl_kernels.backends.cpu.pooling import max_pool_cpu
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run, run_many
 from wgsl_kernels.engine.values.shapes import require_dtype
 from wgsl_kernels.engine.values.windows import sliding_by
 from wgsl_kernels.ops.pooling.pool_dispatch import pool_on

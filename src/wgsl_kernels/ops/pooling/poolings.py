@@ -24,10 +24,10 @@ from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.parameters import takes
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.windows import sliding_by
 from wgsl_kernels.ops.elementwise import logical
@@ -36,6 +36,7 @@ from wgsl_kernels.ops.pooling.pool_dispatch import chosen_on, pool_on, spread_on
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.spec import Shape, Spec
     from wgsl_kernels.engine.values.windows import Padding, Pair, Sliding
 

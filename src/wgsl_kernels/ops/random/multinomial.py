@@ -12,11 +12,11 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.random import random_bits
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_floats
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import as_floats
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.spec import Spec

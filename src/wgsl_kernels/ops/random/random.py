@@ -38,7 +38,8 @@ from wgsl_kernels.ops.random.streams import seed as seed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+    from wgsl_kernels.engine.execution.variables import Variable
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.dtypes import DTypeLike
 
     key: Variable

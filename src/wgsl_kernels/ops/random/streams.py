@@ -15,8 +15,8 @@ import numpy as np
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variable
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import canonical
 from wgsl_kernels.engine.values.shapes import show
@@ -26,6 +26,7 @@ from wgsl_kernels.wgsl.errors.words import shown
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
 

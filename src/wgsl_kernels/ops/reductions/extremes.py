@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +16,12 @@ from wgsl_kernels.backends.cpu.folds import folded
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.shapes import normalize_axis, reduced, require_dtype
 from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -28,6 +29,9 @@ from wgsl_kernels.ops.elementwise import logical
 from wgsl_kernels.ops.reductions.reduce import Axes, axes_of, broadcast_gradient, kept, spec_without
 from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import shape
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
 @public(numpy="argmax", tfjs="argMax", method=True)

@@ -17,18 +17,19 @@ from wgsl_kernels.backends.cpu.sums import ADD, total
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import SPREADS, declare
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.facts import exact
 from wgsl_kernels.engine.registry.gradients import gradient, no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.shapes import normalize_axes, reduced, require_dtype
 from wgsl_kernels.ops.elementwise import cast, compare, complex_maps
 from wgsl_kernels.ops.rules.specs import NUMBERS, counted
 from wgsl_kernels.ops.shapes import joining, shape
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.dtypes import DTypeLike
     from wgsl_kernels.engine.values.spec import Shape, Spec
 

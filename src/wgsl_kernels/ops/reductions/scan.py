@@ -13,11 +13,11 @@ from wgsl_kernels.backends.cpu.scans import accumulated
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.shapes import normalize_axis, require_dtype
 from wgsl_kernels.ops.elementwise import cast, complex_maps
@@ -27,6 +27,7 @@ from wgsl_kernels.ops.shapes import creation, joining, shape
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.dtypes import DTypeLike
     from wgsl_kernels.engine.values.spec import Spec
 

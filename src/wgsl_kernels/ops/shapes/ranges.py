@@ -13,11 +13,11 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import tensor
 from wgsl_kernels.engine.values.attributes import flag, integer, number, plain
 from wgsl_kernels.engine.values.dtypes import INTEGERS, OBJECTS, DType, is_float, numpy_dtype
 from wgsl_kernels.engine.values.spec import Spec

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.shapes import normalize_axes
 from wgsl_kernels.ops.shapes import moving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
 @public(space="fft")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor, tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.values.attributes import flag, function, integer, number
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise import compare, logical

@@ -12,9 +12,9 @@ import numpy as np
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor, tensor
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.run import run
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor, tensor
 from wgsl_kernels.engine.values.attributes import integer, integers, number
 from wgsl_kernels.engine.values.dtypes import COMPLEXES, OBJECTS, canonical, is_exact, is_float
 from wgsl_kernels.engine.values.shapes import normalize_axis
@@ -27,6 +27,8 @@ from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 NORMS = ("backward", "ortho", "forward")
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}

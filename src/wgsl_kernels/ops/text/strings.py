@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.tensors.run import run_many
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank
 from wgsl_kernels.engine.values.spec import Spec
 

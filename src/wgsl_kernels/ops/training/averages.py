@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.engine.values.shapes import open_lengths, show
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
 @public(tfjs="ensureShape")

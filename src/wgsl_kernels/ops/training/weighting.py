@@ -10,11 +10,11 @@ Weights broadcast with the losses; a ``reduction`` of the weighted losses is one
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, as_tensor
 from wgsl_kernels.engine.values.attributes import text
 from wgsl_kernels.engine.values.dtypes import OBJECTS, DType, promote
 from wgsl_kernels.engine.values.shapes import broadcast, show
@@ -22,6 +22,9 @@ from wgsl_kernels.ops.elementwise import cast, compare
 from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.ops.rules.specs import float_dtype
 from wgsl_kernels.ops.shapes import shape
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 Reduction = Literal["none", "sum", "mean", "sum_by_nonzero_weights"]
 REDUCTIONS = ("none", "sum", "mean", "sum_by_nonzero_weights")

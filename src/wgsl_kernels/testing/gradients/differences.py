@@ -10,8 +10,9 @@ import numpy as np
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.scopes import tidy
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.testing.gradients.evaluation import (
     Array,
     Function,

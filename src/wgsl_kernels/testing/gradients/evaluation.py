@@ -15,8 +15,9 @@ import numpy as np
 
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.scopes import tensors_in, tidy
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import WIDE, is_differentiable
 from wgsl_kernels.ops.random import random
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.wgsl.errors.words import shown
 

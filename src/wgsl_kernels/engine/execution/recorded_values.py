@@ -8,13 +8,15 @@ import numpy as np
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.execution.execute import run_tensors
+from wgsl_kernels.engine.execution.host_tensors import of_host
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.tensors.watched_reads import is_watched
 from wgsl_kernels.engine.values.dtypes import OBJECTS, WIDE, canonical, numpy_dtype
 from wgsl_kernels.engine.values.host import default_dtype
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
 
@@ -25,8 +27,6 @@ _DEEPEST = 64
 
 def any_watched(values: Any, depth: int = 0) -> bool:
     """Say whether a tape of this thread or task watches ``values`` or a tensor in these lists."""
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-
     if isinstance(values, Tensor):
         return is_watched(values)
     if not isinstance(values, (list, tuple)) or depth > _DEEPEST:
@@ -40,8 +40,6 @@ def of_watched(values: Any, shape: Shape | None, dtype: Any) -> Tensor:
     Raises:
         ShapeError: The lists are ragged, or do not fill ``shape``.
     """
-    from wgsl_kernels.engine.tensors.run import run
-
     parts = _leaves(values)
     wanted = _dtype_of(parts) if dtype is None else canonical(dtype)
     if context.current().double:
@@ -51,8 +49,8 @@ def of_watched(values: Any, shape: Shape | None, dtype: Any) -> Tensor:
         found: Tensor = whole
         return found
     if not whole.shape:
-        return run("BroadcastTo", whole, shape=shape)
-    return run("Reshape", whole, shape=shape)
+        return run_tensors("BroadcastTo", whole, shape=shape)
+    return run_tensors("Reshape", whole, shape=shape)
 
 
 def _leaves(values: Any) -> list[Any]:
@@ -62,8 +60,6 @@ def _leaves(values: Any) -> list[Any]:
 
 
 def _dtype_of(leaves: list[Any]) -> DType:
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-
     if len(leaves) == 1 and isinstance(leaves[0], Tensor):
         return leaves[0].spec.dtype
     kinds = [
@@ -74,20 +70,17 @@ def _dtype_of(leaves: list[Any]) -> DType:
 
 
 def _packed(values: Any, dtype: DType) -> Tensor:
-    from wgsl_kernels.engine.tensors.run import run
-    from wgsl_kernels.engine.tensors.tensor import Tensor, tensor
-
     if isinstance(values, Tensor):
         return (
-            run("Identity", values)
+            run_tensors("Identity", values)
             if values.spec.dtype == dtype
-            else run("Cast", values, dtype=dtype)
+            else run_tensors("Cast", values, dtype=dtype)
         )
     if not any_watched(values):
-        return tensor(values, dtype=OBJECTS[dtype])
+        return of_host(values, None, OBJECTS[dtype])
     parts = [_packed(one, dtype) for one in values]
     shapes = dict.fromkeys(one.shape for one in parts)
     if len(shapes) > 1:
         said = " and ".join(map(show, list(shapes)[:2]))
         raise ShapeError(f"tensor: the values make no array: its parts have shapes {said}.")
-    return run("Pack", parts, axis=0)
+    return run_tensors("Pack", parts, axis=0)

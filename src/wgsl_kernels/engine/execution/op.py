@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import caller
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.declaring import implementation, kernel_name
 from wgsl_kernels.engine.registry.signature import define_signature
-from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.values.shapes import broadcast
 from wgsl_kernels.engine.values.spec import Spec
 

@@ -1,34 +1,24 @@
-"""Running a kernel: the one way from a name, inputs and attributes to output tensors."""
+"""Running a kernel on tensors: past the interceptors, along the plan, to output tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.environment.errors import (
-    ArgumentError,
-    DTypeError,
-    ShaderError,
-    ShapeError,
-    WgslKernelsError,
-)
+from wgsl_kernels.engine.environment.errors import ShaderError, WgslKernelsError
+from wgsl_kernels.engine.execution.numerics import check_results
+from wgsl_kernels.engine.execution.odd_attributes import odd_attribute
+from wgsl_kernels.engine.execution.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry.op_names import name_op
 from wgsl_kernels.engine.registry.registry import note_failure
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.registry.widening import WIDE, widened_attrs
-from wgsl_kernels.engine.tensors.input_order import in_kernels_order
-from wgsl_kernels.engine.tensors.numerics import check_results
-from wgsl_kernels.engine.tensors.odd_attributes import odd_attribute
-from wgsl_kernels.engine.tensors.plans import Plan, check_pattern, find_plan, make_plan, plans
-from wgsl_kernels.engine.tensors.scalars import scalar_tensor
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_floats, tensor
-from wgsl_kernels.engine.values.attributes import attr_key, text
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.attributes import attr_key
 from wgsl_kernels.engine.values.dtypes import BYTES
-from wgsl_kernels.engine.values.host import weak_dtype
-from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.drivers.driver import Driver
@@ -109,70 +99,37 @@ class ReplayObserver(Protocol):
 
 """Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
-_SCALARS = (bool, int, float, complex, str)
-_WHOLE = ("int32", "bool")
 
-
-def run(name: str, *inputs: Any, **attrs: Any) -> Tensor:
-    """Run a kernel with one output on inputs in the signature's order.
-
-    Inputs may be tensors, Python scalars (which take the dtype of the first tensor where that can
-    hold them), anything `tensor` takes, None for an absent one, or a list of these.
-    """
+def run_tensors(name: str, *inputs: Any, **attrs: Any) -> Tensor:
+    """Run a kernel with one output on tensors alone, or lists of them; see `run`."""
     try:
-        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
+        return dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has one output
     except WgslKernelsError as error:
         name_op(error, name)
         raise
 
 
-def run_many(name: str, *inputs: Any, **attrs: Any) -> tuple[Tensor, ...]:
-    """Run a kernel with several outputs, or a list of them; see `run`."""
-    try:
-        return _dispatch(name, inputs, attrs, ())  # type: ignore[return-value]  # it has several
-    except WgslKernelsError as error:
-        name_op(error, name)
-        raise
-
-
-def run_kernel(
-    name: str, inputs: Mapping[str, Any], attrs: Mapping[str, Any] | None = None
+def dispatch(
+    name: str,
+    inputs: tuple[Any, ...],
+    attrs: dict[str, Any],
+    names: tuple[str, ...],
+    convert: Callable[[str, tuple[Any, ...]], tuple[Any, ...]] | None = None,
 ) -> Result:
-    """Run the kernel ``name`` on inputs by name.
+    """Run a kernel past the interceptors of this thread or task.
 
     Args:
         name: The kernel's name.
-        inputs: Tensors by input name (a list where the kernel takes one); values that `tensor`
-            takes are converted.
-        attrs: Attributes by name.
-
-    Returns:
-        A tensor, or a tuple for a kernel with several outputs or a list of them.
-
-    Raises:
-        KernelNotFound: No kernel of that name serves these dtypes.
-        ArgumentError, ShapeError, DTypeError: The signature refuses the inputs or attributes.
-        DisposedTensorError: An input was disposed.
+        inputs: Its inputs in the signature's order.
+        attrs: Its attributes.
+        names: The inputs' names, where the caller gave them by name.
+        convert: What makes tensors of inputs of which one is no tensor, where there may be such.
     """
-    text("run_kernel", "name", name)
-    if not isinstance(inputs, Mapping):
-        raise ArgumentError(f"{name}: inputs is a {type(inputs).__name__}; want a dict by name.")
-    declared = find_signature(name)
-    if declared is None:
-        inputs = in_kernels_order(name, inputs)
-    given = tuple(inputs.values()) if declared is None else declared.order(inputs)
-    if not isinstance(attrs, Mapping) and attrs is not None:
-        raise ArgumentError(f"{name}: attrs is {shown(attrs)}; want a dict by name.")
-    return _dispatch(name, given, {} if attrs is None else dict(attrs), tuple(inputs))
-
-
-def _dispatch(
-    name: str, inputs: tuple[Any, ...], attrs: dict[str, Any], names: tuple[str, ...]
-) -> Result:
-    for value in inputs:
-        if not isinstance(value, Tensor):
-            inputs = _converted(name, inputs)
-            break
+    if convert is not None:
+        for value in inputs:
+            if not isinstance(value, Tensor):
+                inputs = convert(name, inputs)
+                break
     try:
         interceptors = context.current().interceptors
         if not interceptors:
@@ -327,60 +284,10 @@ def _cast_one(value: Any, wanted: DType, only: frozenset[DType] | None = None) -
     if isinstance(value, list):
         return [_cast_one(one, wanted, only) for one in value]
     kept = value is None or value.dtype == wanted or (only and value.dtype not in only)
-    return value if kept else run("Cast", value, dtype=wanted)
+    return value if kept else run_tensors("Cast", value, dtype=wanted)
 
 
 def _narrowed(result: Result, narrows: Narrows) -> Result:
     if not any(narrows):
         return result
     return _cast((result,), narrows)[0] if isinstance(result, Tensor) else _cast(result, narrows)
-
-
-def _converted(name: str, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the inputs with every value that is no tensor made one."""
-    declared = find_signature(name)
-    if declared is not None and len(inputs) != len(declared.inputs):
-        inputs = (*inputs, *[None] * (len(declared.inputs) - len(inputs)))
-    strong: DType | None = None
-    for one in inputs:
-        if isinstance(one, Tensor):
-            strong = one.spec.dtype
-            break
-    found: list[Any] = []
-    for index, value in enumerate(inputs):
-        if value is None or isinstance(value, Tensor):
-            found.append(value)
-            continue
-        is_list = isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value)
-        of_floats = False
-        if declared is not None and index < len(declared.inputs):
-            is_list = declared.inputs[index].is_list
-            of_floats = declared.inputs[index].is_float
-        try:
-            one = _converted_one(name, value, is_list, strong)
-            found.append(as_floats(value) if of_floats and one.dtype in _WHOLE else one)
-        except (ShapeError, DTypeError) as error:
-            which = declared.inputs[index].name if declared is not None else f"input {index}"
-            said = str(error).removeprefix("tensor: ")
-            raise type(error)(f"{name}: {which}: {said}") from None
-    return tuple(found)
-
-
-def _converted_one(name: str, value: Any, is_list: bool, strong: DType | None) -> Any:
-    if value is None or isinstance(value, Tensor):
-        return value
-    if is_list:
-        if not isinstance(value, (list, tuple)):
-            raise ArgumentError(f"{name}: got {type(value).__name__}; want a list of tensors.")
-        if any(one is None for one in value):
-            raise ArgumentError(f"{name}: a list of tensors holds None; want tensors.")
-        first = next((one.dtype for one in value if isinstance(one, Tensor)), strong)
-        return [_converted_one(name, one, False, first) for one in value]
-    if isinstance(value, _SCALARS):
-        return scalar_tensor(value, weak_dtype(value, strong))
-    if isinstance(value, (list, tuple)) and any(isinstance(one, Tensor) for one in value):
-        raise ArgumentError(
-            f"{name}: got a {type(value).__name__} of tensors where one tensor belongs; "
-            "stack() them first."
-        )
-    return tensor(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.tensors.run import run
+from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, lengths, show
 from wgsl_kernels.wgsl.errors.words import shown

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.entries import note_entry
-from wgsl_kernels.engine.tensors.tensor import Tensor, made, tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor, made
 from wgsl_kernels.engine.values.dtypes import OBJECTS
 from wgsl_kernels.engine.values.host import Array, to_host
 from wgsl_kernels.engine.values.spec import Spec

@@ -1,0 +1,1 @@
+"""Running kernels on tensors, and making tensors of what a user gives."""
