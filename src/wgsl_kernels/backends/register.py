@@ -1,4 +1,4 @@
-"""Registers the two backends that ship with the package, and says which is chosen when."""
+"""Registers the backends that ship with the package, and says which is chosen when."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.backend import CpuBackend
+    from wgsl_kernels.backends.simulator.backend import SimulatorBackend
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.engine.registry.registry import Kernel
 
@@ -28,6 +29,16 @@ def _webgpu() -> WebGpuBackend:
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 
     return WebGpuBackend()
+
+
+def _simulator() -> SimulatorBackend:
+    from wgsl_kernels.backends.simulator.backend import SimulatorBackend
+
+    return SimulatorBackend()
+
+
+def _never() -> None:
+    """Never choose it automatically."""
 
 
 def _webgpu_priority() -> int | None:
@@ -53,7 +64,8 @@ def _product(*given: Any) -> Kernel:
 
 
 def register_own() -> None:
-    """Register ``cpu`` and ``webgpu``; nothing is started."""
+    """Register ``cpu``, ``webgpu`` and ``simulator``; nothing is started."""
     add_form("product", _product)
     register_backend("cpu", _cpu, CPU)
     register_backend("webgpu", _webgpu, _webgpu_priority)
+    register_backend("simulator", _simulator, _never, kernels_of="webgpu")

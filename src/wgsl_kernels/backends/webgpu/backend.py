@@ -88,7 +88,7 @@ class WebGpuBackend:
         """Return the device; a new one if there is none or it was lost."""
         device = self._device
         if device is None or device.captures.recorder.refusal is not None:
-            lost, self._device = device, Device(memory_limit=self._memory_limit)
+            lost, self._device = device, self.new_device(self._memory_limit)
             device = self._device
             if lost is not None:
                 abandon(lost)
@@ -96,6 +96,10 @@ class WebGpuBackend:
             self._fills.begin(device)
             self._debugging.attach(device)
         return device
+
+    def new_device(self, memory_limit: Callable[[], int | None]) -> Device:
+        """Return a device of the chosen adapter."""
+        return Device(memory_limit=memory_limit)
 
     @property
     def recorded(self) -> int:

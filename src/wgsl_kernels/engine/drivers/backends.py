@@ -14,7 +14,11 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import AlreadyRegistered, ArgumentError
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.registry.registrations import announce_change
-from wgsl_kernels.engine.registry.registry import backend_closing, backend_started
+from wgsl_kernels.engine.registry.registry import (
+    backend_closing,
+    backend_started,
+    lend_kernels,
+)
 from wgsl_kernels.engine.values.attributes import text
 
 Priority = int | Callable[[], int | None]
@@ -34,7 +38,12 @@ _lock = threading.RLock()
 
 
 def register_backend(
-    name: str, factory: Callable[[], Any], priority: Priority = 0, *, override: bool = False
+    name: str,
+    factory: Callable[[], Any],
+    priority: Priority = 0,
+    *,
+    override: bool = False,
+    kernels_of: str | None = None,
 ) -> None:
     """Register a backend.
 
@@ -45,6 +54,7 @@ def register_backend(
         priority: The automatic choice takes the highest. A function is asked when the choice
             is made, and may return None where the backend cannot run here.
         override: Whether an existing backend is replaced (and closed).
+        kernels_of: Another backend, whose kernels this one runs where it has none of its own.
 
     Raises:
         AlreadyRegistered: Another place has registered the name.
@@ -59,6 +69,7 @@ def register_backend(
     if present is not None:
         close_backend(name)
     _entries[name] = _BackendEntry(factory, priority, origin)
+    lend_kernels(name, kernels_of)
 
 
 def backends() -> list[str]:

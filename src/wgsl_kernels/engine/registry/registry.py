@@ -101,6 +101,8 @@ class Kernel:
 
 _kernels: dict[tuple[str, str], Kernel] = {}
 _started: dict[str, Any] = {}
+_lenders: dict[str, str] = {}
+"""The backend whose kernels another one runs, by that one's name."""
 
 
 def register_kernel(
@@ -229,7 +231,18 @@ def get_kernel(name: str, backend: str) -> Kernel | None:
     """
     key = (text("get_kernel", "name", name), text("get_kernel", "backend", backend))
     look_up(("kernel", *key))
-    return _kernels.get(key)
+    found = _kernels.get(key)
+    if found is None and backend in _lenders:
+        return get_kernel(name, _lenders[backend])
+    return found
+
+
+def lend_kernels(backend: str, lender: str | None) -> None:
+    """Have a backend run the kernels of another where it has none of its own; None ends that."""
+    if lender is None:
+        _lenders.pop(backend, None)
+    else:
+        _lenders[backend] = lender
 
 
 def kernels_for_backend(backend: str) -> list[Kernel]:

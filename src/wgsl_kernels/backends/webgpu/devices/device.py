@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice
     from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
+    from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
@@ -58,6 +59,7 @@ class Device:
         self,
         choice: AdapterChoice | None = None,
         memory_limit: Callable[[], int | None] | None = None,
+        calls: NativeCalls | None = None,
     ) -> None:
         """Open a device.
 
@@ -65,6 +67,7 @@ class Device:
             choice: The adapter; by default the one that ``choose_adapter`` takes.
             memory_limit: Asked for the bytes that all buffers may take together, or None, whenever
                 memory grows; by default what the adapter's rules say.
+            calls: The calls of the hot path, by default those of wgpu.
         """
         lifetime.check()
         choice = choice or choose_adapter()
@@ -78,7 +81,7 @@ class Device:
         self.recorded, self.is_profiling, self.cause = 0, False, ""
         self.lock = threading.RLock()
         self.largest_binding = self.limits["max-storage-buffer-binding-size"]
-        self._calls = load_calls()
+        self._calls = calls or load_calls()
         self._recorder = Recorder(self._device, self._calls, self.limits, self.policy)
         self.pool = Pool(
             self._create_buffer,
@@ -92,7 +95,7 @@ class Device:
             self._device, self._calls, self.limits, self.immediates, self._recorder.deadlines
         )
         self._recorder.deadlines.give_up = self.give_up
-        self._recorder.ahead = self.pipelines.ahead = ahead_for(choice)
+        self._recorder.ahead = self.pipelines.ahead = None if calls else ahead_for(choice)
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
@@ -379,13 +382,11 @@ class Device:
         return self.reports.read(pieces, self._recorder.read, self.upload)
 
     def _create_buffer(self, nbytes: int, label: str) -> Any:
-        import wgpu
-
         try:
             return self._device.create_buffer(label=label, size=nbytes, usage=STORAGE_USAGE)
-        except wgpu.GPUOutOfMemoryError as error:
-            raise OutOfMemoryError(str(error)) from None
-        except wgpu.GPUError as error:
+        except self._calls.gpu_error as error:
+            if type(error).__name__ == "GPUOutOfMemoryError":
+                raise OutOfMemoryError(str(error)) from None
             self._recorder.fail(error)
 
     def _forget(self, block: Block) -> None:

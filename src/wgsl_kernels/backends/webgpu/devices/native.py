@@ -41,12 +41,13 @@ SPINS = 40
 class NativeCalls:
     """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
 
-    ``writer`` takes a queue and a buffer, and returns what writes at its start, given what
+    ``gpu_error`` is what wgpu raises; ``writer`` takes a queue and a buffer, and returns what writes at its start, given what
     ``pinned`` gave for the bytes, and how many of them; ``send`` takes a queue, a finished command
     buffer, and what notes that it was submitted.
     """
 
     direct: bool
+    gpu_error: type[Exception]
     handle: Callable[[Any], Any]
     offsets: Callable[[int], Any]
     no_offset: Any
@@ -81,6 +82,7 @@ def method_calls() -> NativeCalls:
     """Return the same calls made of wgpu-py's public methods."""
     return NativeCalls(
         direct=False,
+        gpu_error=_gpu_error(),
         handle=lambda resource: resource,
         offsets=lambda offset: [offset],
         no_offset=None,
@@ -147,6 +149,7 @@ def _direct_calls() -> NativeCalls:
     offset_type = _type(ffi, lib.wgpuComputePassEncoderSetBindGroup, 4)
     return NativeCalls(
         direct=True,
+        gpu_error=_gpu_error(),
         handle=lambda resource: resource._internal,
         offsets=lambda offset: ffi.new(offset_type, offset),
         no_offset=ffi.NULL,
@@ -162,6 +165,12 @@ def _direct_calls() -> NativeCalls:
         map_for_reading=_direct_mapping(ffi, lib),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
+
+
+def _gpu_error() -> type[Exception]:
+    import wgpu
+
+    return wgpu.GPUError
 
 
 def at_once(poll: Poll) -> None:

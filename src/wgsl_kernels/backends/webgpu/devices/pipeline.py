@@ -228,8 +228,6 @@ class PipelineCache:
         entry: str,
         immediates: int,
     ) -> Pipeline:
-        import wgpu
-
         stage: dict[str, Any] = {"entry_point": entry, "constants": constants}
 
         def make_module() -> None:
@@ -254,7 +252,7 @@ class PipelineCache:
             owner = self._deadlines.compile(make_both, label)
             if self.background is not None:
                 self.background.note()
-        except wgpu.GPUError as error:
+        except self._calls.gpu_error as error:
             if is_loss(error):
                 raise
             raise CompileFailure(str(error)) from None

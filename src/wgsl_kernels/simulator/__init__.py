@@ -1,0 +1,1 @@
+"""WGSL on NumPy: all invocations of a dispatch at once, without a GPU."""

@@ -1,0 +1,195 @@
+"""Running a compute entry point: all invocations of many workgroups at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.simulator.expressions import RefusedError
+from wgsl_kernels.simulator.memory import Memory, Run
+from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
+from wgsl_kernels.simulator.subgroups import Subgroups
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from wgsl_kernels.simulator.memory import Watch, Words
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+MOST_LANES = 1 << 16
+"""Invocations that run at once; whole workgroups, one at least."""
+
+
+@dataclass(frozen=True)
+class EntryPoint:
+    """A compute entry point, compiled.
+
+    Attributes:
+        module: Its module.
+        node: The function.
+        size: Invocations of a workgroup along x, y and z.
+    """
+
+    module: ModuleCompiler
+    node: tree.Function
+    size: tuple[int, int, int]
+
+    def run(
+        self,
+        groups: tuple[int, int, int],
+        bound: Mapping[tuple[int, int] | str, Words],
+        *,
+        subgroup_size: int = 32,
+        watch: Watch | None = None,
+    ) -> None:
+        """Run all workgroups, which changes the words that are bound.
+
+        Args:
+            groups: Workgroups along x, y and z.
+            bound: The words of each buffer by its group and binding; those of ``immediate``
+                variables under that word.
+            subgroup_size: Invocations of a subgroup.
+            watch: What is told of every access to memory.
+
+        Raises:
+            ShaderError: It does what is not simulated, or a loop does not end.
+        """
+        shared = self._shared(bound)
+        workgroup = self.size[0] * self.size[1] * self.size[2]
+        try:
+            for first, number in _parts(groups, workgroup):
+                run = Run(number * workgroup, watch)
+                subgroups = Subgroups(subgroup_size, workgroup, run.count)
+                self._run(groups, first, run, subgroups, shared)
+        except EndlessLoopError as error:
+            message = "this loop goes on for too long to be simulated."
+            raise ShaderError(self.module.text.point(message, error.begin)) from None
+
+    def _run(
+        self,
+        groups: tuple[int, int, int],
+        first: int,
+        run: Run,
+        subgroups: Subgroups,
+        shared: Mapping[str, Memory],
+    ) -> None:
+        module = self.module
+        within = run.lanes % subgroups.workgroup
+        number = run.lanes // subgroups.workgroup
+        run.subgroups = subgroups
+        known = module.globals
+        known["R"] = run
+        known |= module.first_values()
+        known |= {module.memory(name): one for name, one in shared.items()}
+        for name, node in module.variables.items():
+            if node.space == "workgroup":
+                assert node.type is not None
+                size = module.words(module.named(node.type))
+                words = np.zeros(size * (int(number[-1]) + 1), np.uint32)
+                known[module.memory(name)] = Memory(name, words, size, number * size)
+        given = self._builtins(groups, number + first, within, subgroups)
+        function = known[module.function(self.node.name)]
+        with np.errstate(all="ignore"):
+            function(True, *given)
+
+    def _shared(self, bound: Mapping[tuple[int, int] | str, Words]) -> dict[str, Memory]:
+        """Return the memory of variables that all workgroups share."""
+        found: dict[str, Memory] = {}
+        for name, node in self.module.variables.items():
+            if node.space in ("workgroup", "private", "handle"):
+                continue
+            key = "immediate" if node.space == "immediate" else _binding(node)
+            words = bound.get(key)
+            if words is not None:
+                found[name] = Memory(name, words, len(words))
+        return found
+
+    def _builtins(
+        self, groups: tuple[int, int, int], number: Any, within: Any, subgroups: Subgroups
+    ) -> list[Any]:
+        """Return what the entry point's parameters are."""
+        x, y, z = self.size
+        local = within % x, within // x % y, within // (x * y)
+        group = number % groups[0], number // groups[0] % groups[1], number // (groups[0] * groups[1])
+        known: dict[str, Any] = {
+            "local_invocation_id": _u32(*local),
+            "local_invocation_index": _u32(within)[0],
+            "workgroup_id": _u32(*group),
+            "workgroup_index": _u32(number)[0],
+            "num_workgroups": _u32(*groups),
+            "global_invocation_id": _u32(
+                *[a * b + c for a, b, c in zip(group, self.size, local, strict=True)]
+            ),
+            "subgroup_invocation_id": _u32(subgroups.lane)[0],
+            "subgroup_size": _u32(subgroups.size)[0],
+            "subgroup_id": _u32(within // subgroups.size)[0],
+            "num_subgroups": _u32(-(-subgroups.workgroup // subgroups.size))[0],
+        }
+        return [self._given(one, known) for one in self.node.parameters]
+
+    def _given(self, parameter: tree.Parameter, known: Mapping[str, Any]) -> Any:
+        name = _builtin(parameter)
+        if name in known:
+            return known[name]
+        fields = self.module.fields(parameter.type)
+        if fields:
+            return [self._given(one, known) for one in fields]
+        message = f"the built-in value {name or parameter.name} is not simulated."
+        raise ShaderError(self.module.text.point(message, parameter.begin))
+
+
+def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> EntryPoint:
+    """Return an entry point of a text of WGSL.
+
+    Args:
+        text: The text.
+        entry: The entry point.
+        constants: Values of overrides.
+
+    Raises:
+        ShaderError: The text is not understood, or does what is not simulated.
+    """
+    module = parse(text)
+    try:
+        compiler = ModuleCompiler(module, constants)
+        node = module.functions[entry]
+        written = node.workgroup_size or ()
+        x, y, z = (*[compiler.known(one) or 1 for one in written], 1, 1, 1)[:3]
+        compiler.function(entry)
+    except RefusedError as error:
+        raise ShaderError(text.point(error.message, error.begin)) from None
+    return EntryPoint(compiler, node, (x, y, z))
+
+
+def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:
+    """Yield the first workgroup and how many run at once."""
+    total = groups[0] * groups[1] * groups[2]
+    step = max(1, MOST_LANES // workgroup)
+    for first in range(0, total, step):
+        yield first, min(step, total - first)
+
+
+def _u32(*parts: Any) -> list[Any]:
+    return [np.asarray(one).astype(np.uint32)[()] for one in parts]
+
+
+def _binding(node: tree.Var) -> tuple[int, int]:
+    """Return a variable's group and binding."""
+    found = {"group": 0, "binding": 0}
+    for one in node.attributes:
+        if one.name in found and one.arguments and isinstance(one.arguments[0], tree.Literal):
+            found[one.name] = int(one.arguments[0].text.rstrip("iu"))
+    return found["group"], found["binding"]
+
+
+def _builtin(parameter: tree.Parameter) -> str:
+    """Return which built-in value a parameter is, empty where it is none."""
+    for one in parameter.attributes:
+        if one.name == "builtin" and one.arguments and isinstance(one.arguments[0], tree.Name):
+            return one.arguments[0].name
+    return ""

@@ -1,0 +1,590 @@
+"""Expressions of WGSL as Python: loads and calls become statements, in the order of the text."""
+
+from __future__ import annotations
+
+import keyword
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.types.kinds import (
+    ABSTRACT_FLOAT,
+    ABSTRACT_INT,
+    U32,
+    Array,
+    Atomic,
+    Matrix,
+    Pointer,
+    Reference,
+    Scalar,
+    StructType,
+    Type,
+    Vector,
+    common,
+    concrete,
+    scalar_of,
+    value_of,
+    with_scalar,
+)
+from wgsl_kernels.wgsl.types.values import literal_value
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+    from wgsl_kernels.simulator.module import ModuleCompiler
+
+ABSTRACT = (ABSTRACT_INT, ABSTRACT_FLOAT)
+COMPONENTS = {name: number % 4 for number, name in enumerate("xyzwrgba")}
+_OWN_SPACES = ("function", "private")
+_COMPARED = frozenset({"==", "!=", "<", "<=", ">", ">="})
+
+
+class RefusedError(Exception):
+    """What the simulator does not run, at a place of the text."""
+
+    def __init__(self, message: str, begin: int) -> None:
+        super().__init__(message)
+        self.message, self.begin = message, begin
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A name of a function's: its Python variable, and whether that holds a cell or a pointer."""
+
+    name: str
+    is_cell: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlace:
+    """A variable of each invocation's own, or a part of it.
+
+    Attributes:
+        name: Its Python variable.
+        is_cell: Whether that is a cell or a pointer, whose value is read and written.
+        path: Indices that lead to the part.
+        type: What is there.
+    """
+
+    name: str
+    is_cell: bool
+    path: tuple[str, ...]
+    type: Type
+
+    def part(self, index: str, type_: Type) -> OwnPlace:
+        """Return a part of it."""
+        return OwnPlace(self.name, self.is_cell, (*self.path, index), type_)
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlace:
+    """A place in memory that invocations share.
+
+    Attributes:
+        name: The Python expression of the memory.
+        terms: Indices, and the bytes that each counts.
+        offset: Bytes beside them.
+        type: What is there.
+    """
+
+    name: str
+    terms: tuple[tuple[str, int], ...]
+    offset: int
+    type: Type
+
+    def part(self, offset: int, type_: Type, index: str = "", stride: int = 0) -> MemoryPlace:
+        """Return a part of it: so many bytes on, and an index that counts ``stride`` bytes."""
+        terms = (*self.terms, (index, stride)) if index else self.terms
+        return MemoryPlace(self.name, terms, self.offset + offset, type_)
+
+    def address(self, size: int) -> str:
+        """Return the expression of its address, in elements of ``size`` bytes."""
+        parts = [one if n == size else f"{one} * {n // size}" for one, n in self.terms]
+        if self.offset or not parts:
+            parts.append(str(self.offset // size))
+        return " + ".join(parts)
+
+
+Place = OwnPlace | MemoryPlace
+
+
+class ExpressionCompiler:
+    """Writes expressions; ``lines`` holds the statements so far, at ``depth`` blocks."""
+
+    def __init__(self, module: ModuleCompiler) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self.depth = 1
+        self.scopes: list[dict[str, Local]] = [{}]
+        self.taken: frozenset[str] = frozenset()
+        self._count = 0
+
+    # Writing.
+
+    def write(self, line: str) -> None:
+        """Append a statement."""
+        self.lines.append("    " * self.depth + line)
+
+    def fresh(self, hint: str = "t") -> str:
+        """Return a Python name that is not used yet."""
+        self._count += 1
+        plain = hint if hint.isascii() and hint.isidentifier() else "t"
+        return f"{plain}_{self._count}" if not keyword.iskeyword(plain) else f"t_{self._count}"
+
+    def kept(self, value: str, hint: str = "t") -> str:
+        """Write a value into a variable of its own; return that."""
+        name = self.fresh(hint)
+        self.write(f"{name} = {value}")
+        return name
+
+    def refuse(self, message: str, node: tree.Node) -> NoReturn:
+        raise RefusedError(message, node.begin)
+
+    def type_of(self, node: tree.Expression) -> Type:
+        """Return the type of an expression's value."""
+        return value_of(self.reference_of(node))
+
+    def reference_of(self, node: tree.Expression) -> Type:
+        """Return the type of an expression, a Reference where it is a variable."""
+        found = self.module.types.of(node)
+        if found is None:
+            self.refuse("the type of this is not known.", node)
+        return found
+
+    # Values.
+
+    def value(self, node: tree.Expression, wanted: Type | None = None) -> str:
+        """Return the Python expression of a value, of the type that is wanted."""
+        given = self.type_of(node)
+        found = _VALUES[type(node)](self, node)
+        return found if wanted is None else self.converted(found, given, wanted)
+
+    def converted(self, value: str, given: Type, wanted: Type) -> str:
+        """Return a value without a type of its own as the one that is wanted."""
+        if given == wanted:
+            return value
+        if isinstance(given, Array) and isinstance(wanted, Array):
+            inner = self.converted("one", given.element, wanted.element)
+            return value if inner == "one" else f"[{inner} for one in {value}]"
+        scalar, goal = scalar_of(given), scalar_of(wanted)
+        if scalar not in ABSTRACT or goal is None or goal in ABSTRACT:
+            return value
+        if isinstance(given, Scalar):
+            return self.number(value, goal)
+        return f"each({goal.name}, {value})"
+
+    def number(self, value: str, goal: Scalar) -> str:
+        """Return a number of a type; one that is written out is made once."""
+        return self.module.constant(value, goal) or f"{goal.name}({value})"
+
+    def literal(self, node: tree.Literal) -> str:
+        if node.text in ("true", "false"):
+            return "true" if node.text == "true" else "false"
+        value, type_ = literal_value(node.text), self.type_of(node)
+        if type_ == ABSTRACT_INT:
+            return repr(int(value))
+        if type_ == ABSTRACT_FLOAT:
+            return repr(float(value))
+        assert isinstance(type_, Scalar)
+        return self.number(repr(value), type_)
+
+    def paren(self, node: tree.Paren) -> str:
+        return f"({_VALUES[type(node.inner)](self, node.inner)})"
+
+    def name(self, node: tree.Name) -> str:
+        found = self.found(node.name)
+        if found is not None:
+            return f"{found.name}.value" if found.is_cell else found.name
+        if node.name in self.module.values:
+            return self.module.value_named(node.name)
+        return self.read(self.place(node))
+
+    def found(self, name: str) -> Local | None:
+        """Return what a name is in the function, None where it is not the function's."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def unary(self, node: tree.Unary) -> str:
+        if node.operator == "&":
+            return self.pointer(node)
+        if node.operator == "*":
+            return self.read(self.place(node))
+        value = self.value(node.operand)
+        if isinstance(self.type_of(node.operand), Scalar):
+            if node.operator == "!":
+                return f"np.logical_not({value})"
+            return f"({node.operator}{value})"
+        operation = {"!": "np.logical_not", "-": "np.negative", "~": "np.invert"}[node.operator]
+        return f"each({operation}, {value})"
+
+    def pointer(self, node: tree.Unary) -> str:
+        """Return what ``&`` gives: a pointer to an own variable, or memory and a place in bytes."""
+        place = self.place(node.operand)
+        if isinstance(place, OwnPlace):
+            if not place.is_cell:
+                self.refuse("a pointer to what is no variable.", node)
+            path = "".join(f"{one}, " for one in place.path)
+            return f"Pointer({place.name}, ({path}))"
+        return self.kept(f"({place.name}, {place.address(1)})", "p")
+
+    def binary(self, node: tree.Binary) -> str:
+        if node.operator in ("&&", "||"):
+            return self.lazy(node)
+        left, right = self.type_of(node.left), self.type_of(node.right)
+        one = self.value(node.left)
+        if self.module.has_effects(node.right):
+            one = self.kept(one)
+        other = self.value(node.right)
+        return self.combined(node.operator, one, left, other, right)
+
+    def lazy(self, node: tree.Binary) -> str:
+        """Return what ``&&`` or ``||`` gives; calls on the right run where they are wanted."""
+        left = self.value(node.left)
+        if not self.module.has_effects(node.right):
+            return f"({left} {node.operator[0]} {self.value(node.right)})"
+        found, outer = self.kept(left), self.fresh("m")
+        self.write(f"{outer} = m")
+        keep = "narrowed" if node.operator == "&&" else "excluded"
+        self.write(f"m = {keep}(m, {found})")
+        self.write("if holds(m):")
+        self.depth += 1
+        self.write(f"{found} = {found} {node.operator[0]} {self.value(node.right)}")
+        self.depth -= 1
+        self.write(f"m = {outer}")
+        return found
+
+    def combined(self, operator: str, one: str, left: Type, other: str, right: Type) -> str:
+        """Return what an operator makes of two values."""
+        scalars = scalar_of(left), scalar_of(right)
+        assert scalars[0] is not None and scalars[1] is not None
+        if operator in ("<<", ">>"):
+            other = self.converted(other, right, with_scalar(right, U32))
+            kind = scalars[0]
+        else:
+            both = common(*scalars)
+            assert isinstance(both, Scalar)
+            kind = both
+            one = self.converted(one, left, with_scalar(left, kind))
+            other = self.converted(other, right, with_scalar(right, kind))
+        if operator == "*" and _is_product(left, right):
+            return f"product({one}, {other})"
+        function = _operation(operator, kind.name)
+        if isinstance(left, Scalar) and isinstance(right, Scalar):
+            return f"({one} {operator} {other})" if not function else f"{function}({one}, {other})"
+        return f"each({function or _UFUNCS[operator]}, {one}, {other})"
+
+    def index(self, node: tree.Index) -> str:
+        return self.read_or_part(node)
+
+    def access(self, node: tree.Access) -> str:
+        members = node.member.name
+        base = self.type_of(node.base)
+        if isinstance(base, Vector) and len(members) > 1:
+            whole = self.kept(self.value(node.base))
+            return f"[{', '.join(f'{whole}[{COMPONENTS[one]}]' for one in members)}]"
+        return self.read_or_part(node)
+
+    def read_or_part(self, node: tree.Index | tree.Access) -> str:
+        """Read a part of a variable, or take one of a value."""
+        if isinstance(self.module.types.of(node), Reference):
+            return self.read(self.place(node))
+        base = self.value(node.base)
+        if isinstance(node, tree.Index):
+            return f"part_of({base}, {self.value(node.index)})"
+        return f"{base}[{self.member(self.type_of(node.base), node)}]"
+
+    def member(self, type_: Type, node: tree.Access) -> int:
+        """Return which part of a vector or a struct a member is."""
+        if isinstance(type_, StructType):
+            return list(type_.members).index(node.member.name)
+        return COMPONENTS[node.member.name]
+
+    # Places.
+
+    def place(self, node: tree.Expression) -> Place:
+        """Return where a variable, or a part of one, is."""
+        if isinstance(node, tree.Paren):
+            return self.place(node.inner)
+        if isinstance(node, tree.Name):
+            return self.named_place(node)
+        if isinstance(node, tree.Unary) and node.operator == "*":
+            return self.pointed(node.operand)
+        if isinstance(node, tree.Index):
+            return self.element(self.base_place(node.base), node)
+        if isinstance(node, tree.Access):
+            base = self.base_place(node.base)
+            number = self.member(base.type, node)
+            type_ = self.type_of(node)
+            if isinstance(base, OwnPlace):
+                return base.part(str(number), type_)
+            return base.part(self.module.offset(base.type, number), type_)
+        self.refuse("what is no variable.", node)
+
+    def base_place(self, node: tree.Expression) -> Place:
+        """Return the place of what is indexed: of a variable, or of what a pointer points to."""
+        return self.pointed(node) if self.is_pointer(node) else self.place(node)
+
+    def is_pointer(self, node: tree.Expression) -> bool:
+        return isinstance(self.type_of(node), Pointer)
+
+    def named_place(self, node: tree.Name) -> Place:
+        local = self.found(node.name)
+        type_ = self.type_of(node)
+        if local is not None:
+            return OwnPlace(local.name, local.is_cell, (), type_)
+        if node.name not in self.module.variables:
+            self.refuse(f"{node.name} is no variable.", node)
+        if self.module.variables[node.name].space == "private":
+            return OwnPlace(self.module.private(node.name), True, (), type_)
+        return MemoryPlace(self.module.memory(node.name), (), 0, type_)
+
+    def pointed(self, node: tree.Expression) -> Place:
+        """Return the place that a pointer points to."""
+        type_ = self.type_of(node)
+        assert isinstance(type_, Pointer)
+        inner = node
+        while isinstance(inner, tree.Paren):
+            inner = inner.inner
+        if isinstance(inner, tree.Unary) and inner.operator == "&":
+            return self.place(inner.operand)
+        value = self.kept(self.value(node), "p")
+        if type_.space in _OWN_SPACES:
+            return OwnPlace(value, True, (), type_.store)
+        return MemoryPlace(f"{value}[0]", ((f"{value}[1]", 1),), 0, type_.store)
+
+    def element(self, base: Place, node: tree.Index) -> Place:
+        """Return the place of an element of an array, a vector or a matrix."""
+        type_, holder = self.type_of(node), base.type
+        index = self.value(node.index, concrete(self.type_of(node.index)))
+        if isinstance(base, OwnPlace):
+            return base.part(self.kept(index, "i"), type_)
+        stride = self.module.stride(holder)
+        count = self.module.count(holder)
+        fixed = self.module.known(node.index)
+        if fixed is not None and 0 <= fixed < (count or fixed + 1):
+            return base.part(fixed * stride, type_)
+        if count is not None:
+            index = f"np.clip({index}, 0, {count - 1})"
+        return base.part(0, type_, self.kept(index, "i"), stride)
+
+    def read(self, place: Place) -> str:
+        """Return what is at a place."""
+        if isinstance(place, OwnPlace):
+            found = f"{place.name}.value" if place.is_cell else place.name
+            for index in place.path:
+                found = f"{found}[{index}]" if index.isdigit() else f"part_of({found}, {index})"
+            return found
+        if isinstance(place.type, (Scalar, Atomic)):
+            return self.loaded(place)
+        parts = [self.read(one) for one in self.parts(place)]
+        return f"[{', '.join(parts)}]"
+
+    def loaded(self, place: MemoryPlace) -> str:
+        scalar = scalar_of(place.type)
+        assert scalar is not None
+        at = place.address(self.module.size(scalar))
+        return self.kept(f"R.load({place.name}, {at}, {scalar.name!r}, m)")
+
+    def parts(self, place: MemoryPlace) -> list[MemoryPlace]:
+        """Return the places of the parts of a vector, an array, a matrix or a struct."""
+        type_ = place.type
+        if isinstance(type_, StructType):
+            members = enumerate(type_.members.values())
+            return [place.part(self.module.offset(type_, n), one) for n, one in members]
+        count, stride = self.module.count(type_), self.module.stride(type_)
+        assert count is not None
+        element = self.module.element(type_)
+        return [place.part(number * stride, element) for number in range(count)]
+
+    # Calls.
+
+    def call(self, node: tree.Call) -> str:
+        name = node.callee.name
+        if name in self.module.functions:
+            return self.own_call(node, self.module.functions[name])
+        if name == "bitcast":
+            return self.bitcast(node)
+        if self.module.is_type(node.callee):
+            return self.constructed(node)
+        if name == "arrayLength":
+            return self.array_length(node)
+        if name.startswith("atomic"):
+            return self.atomic(node)
+        if name.startswith(("subgroup", "quad")):
+            return self.subgroup(node)
+        if name in ("workgroupBarrier", "storageBarrier", "textureBarrier"):
+            return "R.barrier()"
+        if name == "workgroupUniformLoad":
+            self.write("R.barrier()")
+            found = self.kept(self.read(self.pointed(node.arguments[0])))
+            self.write("R.barrier()")
+            return found
+        return self.builtin(node)
+
+    def own_call(self, node: tree.Call, function: tree.Function) -> str:
+        given: list[str] = []
+        for argument, parameter in zip(node.arguments, function.parameters, strict=True):
+            wanted = self.module.named(parameter.type)
+            value = self.value(argument, wanted)
+            given.append(self.kept(value) if self.module.has_effects(argument) else value)
+        callee = self.module.function(function.name)
+        return self.kept(f"{callee}({', '.join(('m', *given))})", "r")
+
+    def bitcast(self, node: tree.Call) -> str:
+        (argument,) = node.arguments
+        given, wanted = concrete(self.type_of(argument)), self.type_of(node)
+        value, scalar = self.value(argument, given), scalar_of(wanted)
+        assert scalar is not None
+        if "f16" in (scalar.name, str(scalar_of(given))) and scalar_of(given) != scalar:
+            self.refuse("bitcast of halves is not simulated.", node)
+        self.module.takes_bits(node, given, wanted)
+        return f"each(partial(bits, {scalar.name!r}), {value})"
+
+    def array_length(self, node: tree.Call) -> str:
+        place = self.pointed(node.arguments[0])
+        assert isinstance(place, MemoryPlace)
+        return f"{place.name}.length({self.module.stride(place.type)}, {place.offset})"
+
+    def atomic(self, node: tree.Call) -> str:
+        place = self.pointed(node.arguments[0])
+        assert isinstance(place, MemoryPlace)
+        scalar = scalar_of(place.type)
+        assert scalar is not None
+        given = "".join(f", {self.value(one, scalar)}" for one in node.arguments[1:])
+        name, at = node.callee.name, place.address(4)
+        return self.kept(f"R.atomic({name!r}, {place.name}, {at}, {scalar.name!r}, m{given})")
+
+    def subgroup(self, node: tree.Call) -> str:
+        name = node.callee.name
+        if name == "subgroupBarrier":
+            return "R.barrier()"
+        given = "".join(
+            f", {self.value(one, concrete(self.type_of(one)))}" for one in node.arguments
+        )
+        return self.kept(f"R.subgroups.call({name!r}, m{given})")
+
+    def builtin(self, node: tree.Call) -> str:
+        name, type_ = node.callee.name, self.type_of(node)
+        if name not in COMPONENTWISE and name not in WHOLE:
+            self.refuse(f"{name} is not simulated.", node)
+        types = [self.type_of(one) for one in node.arguments]
+        whole = [scalar_of(one) for one in types]
+        wanted = [self._wanted(name, at, one, whole, type_) for at, one in enumerate(types)]
+        given = [
+            self.value(one, want) for one, want in zip(node.arguments, wanted, strict=True)
+        ]
+        if name in WHOLE:
+            return f"b_{name}({', '.join(given)})"
+        if all(isinstance(one, Scalar) for one in types):
+            return f"b_{name}({', '.join(given)})"
+        return f"each(b_{name}, {', '.join(given)})"
+
+    def _wanted(
+        self, name: str, at: int, given: Type, scalars: Sequence[Scalar | None], result: Type
+    ) -> Type:
+        """Return the type that an argument of a function has."""
+        if scalars[at] not in ABSTRACT:
+            return given
+        others = [one for one in scalars if one is not None and one not in ABSTRACT]
+        if name in ("extractBits", "insertBits") and at >= len(scalars) - 2:
+            return with_scalar(given, U32)
+        if name == "ldexp" and at == 1:
+            return concrete(given)
+        if name == "select":
+            scalar = scalar_of(result)
+            return given if scalar is None else with_scalar(given, scalar)
+        scalar = scalar_of(result)
+        if scalar is not None and scalar not in ABSTRACT and scalar.name != "bool" and not others:
+            return with_scalar(given, scalar)
+        return with_scalar(given, others[0]) if others else concrete(given)
+
+    def constructed(self, node: tree.Call) -> str:
+        """Return a value made of others: a number, a vector, a matrix, an array or a struct."""
+        type_ = self.type_of(node)
+        if not node.arguments:
+            return self.module.zero(type_)
+        if isinstance(type_, (StructType, Array)):
+            members = isinstance(type_, StructType)
+            wanted = list(type_.members.values()) if members else [type_.element] * 10**6  # type: ignore[union-attr]
+            given = [self.value(one, want) for one, want in zip(node.arguments, wanted)]
+            return f"[{', '.join(given)}]"
+        parts: list[str] = []
+        element = scalar_of(type_)
+        assert element is not None
+        for one in node.arguments:
+            parts += self.components(one, element)
+        if isinstance(type_, Scalar):
+            return parts[0]
+        if isinstance(type_, Vector):
+            return f"[{', '.join(parts * type_.size if len(parts) == 1 else parts)}]"
+        assert isinstance(type_, Matrix)
+        rows = [parts[at : at + type_.rows] for at in range(0, len(parts), type_.rows)]
+        return f"[{', '.join(map(_listed, rows))}]"
+
+    def components(self, node: tree.Expression, element: Scalar) -> list[str]:
+        """Return the numbers that a value is made of, each as the wanted type."""
+        given = self.type_of(node)
+        value, scalar = self.value(node), scalar_of(given)
+        assert scalar is not None
+
+        def made(one: str) -> str:
+            if scalar == element:
+                return one
+            if scalar in ABSTRACT and element.name != "bool":
+                return self.number(one, element)
+            return f"converted({element.name!r}, {one})"
+
+        if isinstance(given, Scalar):
+            return [made(value)]
+        whole = self.kept(value)
+        if isinstance(given, Matrix):
+            numbers = [(c, r) for c in range(given.columns) for r in range(given.rows)]
+            return [made(f"{whole}[{c}][{r}]") for c, r in numbers]
+        assert isinstance(given, Vector)
+        return [made(f"{whole}[{number}]") for number in range(given.size)]
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return f"[{', '.join(parts)}]"
+
+
+def _is_product(left: Type, right: Type) -> bool:
+    """Say whether ``*`` is the product of a matrix, not that of components."""
+    shapes = isinstance(left, Matrix), isinstance(right, Matrix)
+    return any(shapes) and not isinstance(left, Scalar) and not isinstance(right, Scalar)
+
+
+def _operation(operator: str, kind: str) -> str:
+    """Return the function that an operator is, empty where Python has the same operator."""
+    if operator in ("<<", ">>"):
+        return "shifted_left" if operator == "<<" else "shifted_right"
+    if operator in ("/", "%") and kind in ("i32", "u32"):
+        return "divided" if operator == "/" else "remainder"
+    if operator == "%":
+        return "np.fmod"
+    if operator == "/" and kind == "AbstractInt":
+        return "whole_quotient"
+    return ""
+
+
+_UFUNCS = {
+    "+": "np.add", "-": "np.subtract", "*": "np.multiply", "/": "np.divide",
+    "&": "np.bitwise_and", "|": "np.bitwise_or", "^": "np.bitwise_xor",
+    "==": "np.equal", "!=": "np.not_equal", "<": "np.less", "<=": "np.less_equal",
+    ">": "np.greater", ">=": "np.greater_equal",
+}  # fmt: skip
+
+_VALUES: dict[type[tree.Node], Any] = {
+    tree.Literal: ExpressionCompiler.literal,
+    tree.Paren: ExpressionCompiler.paren,
+    tree.Name: ExpressionCompiler.name,
+    tree.Unary: ExpressionCompiler.unary,
+    tree.Binary: ExpressionCompiler.binary,
+    tree.Index: ExpressionCompiler.index,
+    tree.Access: ExpressionCompiler.access,
+    tree.Call: ExpressionCompiler.call,
+}

@@ -1,0 +1,310 @@
+"""A WGSL module as Python functions over NumPy arrays."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.simulator import builtins, masks
+from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
+from wgsl_kernels.simulator.expressions import RefusedError
+from wgsl_kernels.simulator.statements import MOST_ROUNDS, FunctionCompiler
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse_expression
+from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.infer import infer
+from wgsl_kernels.wgsl.types.kinds import (
+    Array,
+    Matrix,
+    Scalar,
+    StructType,
+    Type,
+    Vector,
+    concrete,
+    scalar_of,
+    value_of,
+)
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts
+from wgsl_kernels.wgsl.types.named import NamedTypes
+from wgsl_kernels.wgsl.types.order import in_order_of_need
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_SCALARS = {
+    "f32": np.float32,
+    "f16": np.float16,
+    "i32": np.int32,
+    "u32": np.uint32,
+    "bool": np.bool_,
+}
+
+
+class EndlessLoopError(Exception):
+    """A loop went on for too long; ``begin`` is its place."""
+
+    def __init__(self, begin: int) -> None:
+        super().__init__(begin)
+        self.begin = begin
+
+
+class ModuleCompiler:
+    """A module's functions, each compiled when it is first asked for.
+
+    Attributes:
+        types: The types of its expressions.
+        functions: Its functions, by name.
+        variables: Its variables, by name.
+        values: Its constants and overrides, by name.
+        globals: What its Python functions name.
+        sources: The Python functions, by name.
+    """
+
+    def __init__(
+        self, module: tree.Module, constants: Mapping[str, float], float_type: Any = np.float32
+    ) -> None:
+        """Take a module.
+
+        Args:
+            module: The module.
+            constants: Values of its overrides.
+            float_type: What an ``f32`` is computed as.
+        """
+        self.text = module.text
+        self.types = infer(module.declarations)
+        self._named = NamedTypes(module.declarations, overrides=constants)
+        self._layouts = TypeLayouts(self._named)
+        self.functions = module.functions
+        self.variables = module.variables
+        self.values = module.constants
+        self.sources: dict[str, str] = {}
+        self._effects: dict[str, bool] = {}
+        self._given = constants
+        self._numbers = itertools.count()
+        self.scalars = {**_SCALARS, "f32": float_type}
+        own = {f"b_{n}": f for n, f in {**COMPONENTWISE, **WHOLE}.items()}
+        self.globals: dict[str, Any] = {
+            **own,
+            **self.scalars,
+            "np": np,
+            "partial": partial,
+            "true": np.True_,
+            "false": np.False_,
+            "AbstractInt": int,
+            "AbstractFloat": float,
+            "converted": partial(builtins.converted, float_type=float_type),
+            "rounds": _rounds,
+            "put": _put,
+            "whole_quotient": _whole_quotient,
+        }
+        for where, names in (
+            (masks, "Cell Pointer each excluded holds joined narrowed part_of with_part written"),
+            (builtins, "bits divided product remainder shifted_left shifted_right"),
+        ):
+            self.globals |= {name: getattr(where, name) for name in names.split()}
+        for node in in_order_of_need(module.declarations):
+            if isinstance(node, tree.Value):
+                self._declare(node)
+
+    # Functions.
+
+    def function(self, name: str) -> str:
+        """Return what a function is called, and have it compiled."""
+        python = f"f_{name}" if name.isascii() else f"f_{list(self.functions).index(name)}"
+        if name not in self.sources:
+            self.sources[name] = ""  # one that calls itself is no WGSL
+            source = FunctionCompiler(self, self.functions[name]).compile(python)
+            self.sources[name] = source
+            exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)  # noqa: S102
+        return python
+
+    def has_effects(self, node: tree.Node) -> bool:
+        """Say whether an expression calls something that may write memory, or run a loop."""
+        return any(
+            isinstance(one, tree.Call)
+            and (one.callee.name in self.functions or one.callee.name.startswith("atomic"))
+            for one in descendants(node)
+        )
+
+    def takes_bits(self, node: tree.Call, given: Type, wanted: Type) -> None:
+        """Refuse to take a number apart where it is computed with other digits than the device's.
+
+        Raises:
+            RefusedError: It is a float, and computed in float64.
+        """
+        kinds = {str(scalar_of(given)), str(scalar_of(wanted))}
+        if self.scalars["f32"] is not np.float32 and len(kinds) > 1 and kinds & {"f32", "f16"}:
+            message = "bitcast takes a number apart as bits, which are none of a float64."
+            raise RefusedError(message, node.begin)
+
+    # Types.
+
+    def named(self, node: tree.Name) -> Type:
+        """Return the type that an expression names.
+
+        Raises:
+            RefusedError: It names none that is known.
+        """
+        found = self._named.of(node)
+        if found is None:
+            raise RefusedError(f"{node.name} is no type that is known.", node.begin)
+        return found
+
+    def fields(self, node: tree.Name) -> tuple[tree.Parameter, ...]:
+        """Return the fields of a struct, none of another type."""
+        found = self._named.of(node)
+        return self._named.fields(found) if isinstance(found, StructType) else ()
+
+    def is_type(self, node: tree.Name) -> bool:
+        """Say whether a call of this name makes a value of a type."""
+        return self._named.is_type(node.name)
+
+    def size(self, scalar: Scalar) -> int:
+        """Return the bytes of a number in memory."""
+        return 2 if scalar.name == "f16" else 4
+
+    def element(self, type_: Type) -> Type:
+        """Return what an array, a vector or a matrix is made of."""
+        if isinstance(type_, Matrix):
+            return Vector(type_.rows, type_.element)
+        assert isinstance(type_, (Array, Vector))
+        return type_.element
+
+    def stride(self, type_: Type) -> int:
+        """Return the bytes from element to element."""
+        layout = self._layouts.of(self.element(type_))
+        return layout.size if isinstance(type_, Vector) else layout.stride
+
+    def count(self, type_: Type) -> int | None:
+        """Return how many elements there are, None where the buffer tells it."""
+        if isinstance(type_, Vector):
+            return type_.size
+        if isinstance(type_, Matrix):
+            return type_.columns
+        assert isinstance(type_, Array)
+        if isinstance(type_.count, str):
+            node = parse_expression(type_.count)
+            assert node is not None
+            return int(self._named.constants.number(node))
+        return type_.count
+
+    def words(self, type_: Type) -> int:
+        """Return the words that a value takes in memory."""
+        return -(-self._layouts.of(type_).size // 4)
+
+    def offset(self, type_: Type, number: int) -> int:
+        """Return the bytes at which a part of a vector or a struct begins."""
+        if isinstance(type_, StructType):
+            return self._layouts.members(self._named.fields(type_))[0][number]
+        return number * self.stride(type_)
+
+    def zero(self, type_: Type) -> str:
+        """Return the expression of a value that is zero."""
+        if isinstance(type_, Scalar):
+            return self.constant("0", type_) or f"{type_.name}(0)"
+        if isinstance(type_, StructType):
+            return f"[{', '.join(map(self.zero, type_.members.values()))}]"
+        if isinstance(type_, (Array, Vector, Matrix)):
+            return f"[{self.zero(self.element(type_))}] * {self.count(type_)}"
+        raise RefusedError(f"{type_} has no zero.", 0)
+
+    # Values.
+
+    def constant(self, value: str, type_: Scalar) -> str:
+        """Return the name of a number that is made once, empty where it is no plain number."""
+        plain = value.strip("()")
+        try:
+            number = float(plain) if any(c in plain for c in ".en") else int(plain)
+        except ValueError:
+            return ""
+        name = f"{type_.name}_{plain.replace('-', 'm').replace('.', 'p').replace('+', '')}"
+        self.globals.setdefault(name, self.scalars[type_.name](number))
+        return name
+
+    def value_named(self, name: str) -> str:
+        """Return the Python name of a constant."""
+        return f"c_{name}" if name.isascii() else f"c_{list(self.values).index(name)}"
+
+    def known(self, node: tree.Expression) -> int | None:
+        """Return the value of an index that is known before anything runs."""
+        if any(isinstance(one, (tree.Call, tree.Index)) for one in descendants(node)):
+            return None
+        found = self._named.constants.number_or_none(node)
+        return None if found is None else int(found)
+
+    def private(self, name: str) -> str:
+        """Return the Python name of the cell of a private variable."""
+        return f"p_{name}" if name.isascii() else f"p_{list(self.variables).index(name)}"
+
+    def memory(self, name: str) -> str:
+        """Return the Python name of a variable's memory."""
+        return f"v_{name}" if name.isascii() else f"v_{list(self.variables).index(name)}"
+
+    def first_values(self) -> dict[str, Any]:
+        """Return new cells of the private variables."""
+        found: dict[str, Any] = {}
+        for name, node in self.variables.items():
+            if node.space == "private":
+                found[self.private(name)] = masks.Cell(self._evaluated(node))
+        return found
+
+    def _declare(self, node: tree.Value) -> None:
+        name = self.value_named(node.name)
+        given = self._given.get(node.name) if node.keyword == "override" else None
+        type_ = self.types.of(node.value) if node.value is not None else None
+        if node.type is not None:
+            type_ = self.named(node.type)
+        assert type_ is not None
+        if given is not None:
+            scalar = scalar_of(concrete(type_))
+            assert scalar is not None
+            self.globals[name] = self.scalars[scalar.name](given)
+            return
+        self.globals[name] = self._evaluated(node)
+
+    def _evaluated(self, node: tree.Value | tree.Var) -> Any:
+        """Return the value that a declaration at module level gives."""
+        if node.value is None:
+            assert node.type is not None
+            return eval(self.zero(self.named(node.type)), self.globals)  # noqa: S307
+        writer = FunctionCompiler(self, _EMPTY)
+        given = value_of(writer.type_of(node.value))
+        is_const = isinstance(node, tree.Value) and node.keyword == "const"
+        wanted = given if is_const else concrete(given)
+        if node.type is not None:
+            wanted = self.named(node.type)
+        result = writer.value(node.value, wanted)
+        lines = "\n".join(("def made(m):", *writer.lines, f"    return {result}", ""))
+        exec(lines, self.globals)  # noqa: S102
+        return self.globals.pop("made")(True)
+
+
+def _rounds(begin: int) -> Iterator[None]:
+    """Yield for each round of a loop.
+
+    Raises:
+        EndlessLoopError: There are too many.
+    """
+    for _ in range(MOST_ROUNDS):
+        yield
+    raise EndlessLoopError(begin)
+
+
+def _put(holder: Any, path: tuple[Any, ...], new: Any, mask: Any) -> None:
+    """Write a cell, or what a pointer points to."""
+    if isinstance(holder, masks.Pointer):
+        holder.write(path, new, mask)
+    else:
+        holder.value = masks.with_part(holder.value, path, new, mask)
+
+
+def _whole_quotient(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+_EMPTY = tree.Function(
+    0, 0, (), tree.Ident(0, 0, "made"), (), (), None, tree.CompoundStatement(0, 0, (), ())
+)

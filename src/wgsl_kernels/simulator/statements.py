@@ -1,0 +1,372 @@
+"""Statements and functions of WGSL as Python, in which ``m`` says who is active."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.simulator.expressions import (
+    ExpressionCompiler,
+    Local,
+    MemoryPlace,
+    OwnPlace,
+)
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.kinds import (
+    Scalar,
+    concrete,
+    scalar_of,
+    value_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.simulator.expressions import Place
+    from wgsl_kernels.simulator.module import ModuleCompiler
+
+MOST_ROUNDS = 1 << 20
+"""Rounds after which a loop is taken for one that does not end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop or a switch around a statement.
+
+    Attributes:
+        left: The variable that holds who has left it.
+        skipped: The variable that holds who has left this round; empty for a switch.
+    """
+
+    left: str
+    skipped: str
+
+
+class FunctionCompiler(ExpressionCompiler):
+    """Writes a function."""
+
+    def __init__(self, module: ModuleCompiler, node: tree.Function) -> None:
+        super().__init__(module)
+        self.node = node
+        self.loops: list[Loop] = []
+        self.returns = None if node.returns is None else module.named(node.returns)
+        self.pointed_at = _pointed_at(node)
+
+    def compile(self, name: str) -> str:
+        """Return the Python function."""
+        body = self.node.body
+        if not isinstance(body, tree.CompoundStatement):
+            self.refuse("this body is not understood.", self.node)
+        given: list[str] = []
+        for parameter in self.node.parameters:
+            given.append(self.fresh(parameter.name))
+            self.scopes[0][parameter.name] = Local(given[-1])
+        self.write("found = None")
+        self.statements(body.statements)
+        self.write("return found")
+        return "\n".join((f"def {name}({', '.join(('m', *given))}):", *self.lines, ""))
+
+    # Statements.
+
+    def statements(self, nodes: Sequence[tree.Statement]) -> None:
+        """Write statements; those behind one that some may leave by run for the rest."""
+        depth = self.depth
+        for number, node in enumerate(nodes):
+            _STATEMENTS[type(node)](self, node)
+            if number + 1 < len(nodes) and _jumps(node):
+                self.write("if holds(m):")
+                self.depth += 1
+        self.depth = depth
+
+    def block(self, node: tree.CompoundStatement) -> None:
+        """Write a block, whose names are its own."""
+        self.scopes.append({})
+        before = len(self.lines)
+        self.statements(node.statements)
+        if len(self.lines) == before:
+            self.write("pass")
+        self.scopes.pop()
+
+    def inner(self, node: tree.CompoundStatement) -> None:
+        """Write a block that is indented."""
+        self.depth += 1
+        self.block(node)
+        self.depth -= 1
+
+    def var(self, node: tree.Var) -> None:
+        if node.type is not None:
+            type_ = self.module.named(node.type)
+        else:
+            assert node.value is not None
+            type_ = concrete(self.type_of(node.value))
+        value = self.module.zero(type_) if node.value is None else self.value(node.value, type_)
+        is_cell = node.name in self.pointed_at
+        name = self.kept(f"Cell({value})" if is_cell else value, node.name)
+        self.scopes[-1][node.name] = Local(name, is_cell)
+
+    def let(self, node: tree.Value) -> None:
+        assert node.value is not None
+        type_ = self.type_of(node.value)
+        if node.type is not None:
+            type_ = self.module.named(node.type)
+        elif node.keyword == "let":
+            type_ = concrete(type_)
+        name = self.kept(self.value(node.value, type_), node.name)
+        self.scopes[-1][node.name] = Local(name)
+
+    def assign(self, node: tree.Assign) -> None:
+        if node.target is None:
+            self.kept(self.value(node.value))
+            return
+        place = self.place(node.target)
+        type_ = value_of(place.type)
+        if node.operator == "=":
+            self.put(place, self.value(node.value, type_))
+            return
+        if isinstance(place, MemoryPlace):
+            place = self.settled(place)
+        operator = node.operator[:-1]
+        given = self.type_of(node.value)
+        value = self.value(node.value)
+        self.put(place, self.combined(operator, self.read(place), type_, value, given))
+
+    def settled(self, place: MemoryPlace) -> MemoryPlace:
+        """Return a place whose address is computed once."""
+        scalar = scalar_of(place.type)
+        if scalar is None or not place.terms:
+            return place
+        size = self.module.size(scalar)
+        at = self.kept(place.address(size), "at")
+        return MemoryPlace(place.name, ((at, size),), 0, place.type)
+
+    def put(self, place: Place, value: str) -> None:
+        """Write a value to a place."""
+        if isinstance(place, OwnPlace):
+            path = "".join(f"{one}, " for one in place.path)
+            if place.is_cell:
+                holder = place.name
+                self.write(f"put({holder}, ({path}), {value}, m)")
+            elif path:
+                self.write(f"{place.name} = with_part({place.name}, ({path}), {value}, m)")
+            else:
+                self.write(f"{place.name} = written(m, {value}, {place.name})")
+            return
+        if isinstance(place.type, Scalar):
+            at = place.address(self.module.size(place.type))
+            self.write(f"R.store({place.name}, {at}, {place.type.name!r}, {value}, m)")
+            return
+        whole = self.kept(value)
+        for number, part in enumerate(self.parts(place)):
+            self.put(part, f"{whole}[{number}]")
+
+    def step(self, node: tree.IncrementStatement) -> None:
+        place = self.place(node.target)
+        if isinstance(place, MemoryPlace):
+            place = self.settled(place)
+        scalar = scalar_of(place.type)
+        assert scalar is not None
+        one = self.number("1", scalar)
+        self.put(place, f"{self.read(place)} {node.operator[0]} {one}")
+
+    def call_statement(self, node: tree.CallStatement) -> None:
+        value = self.value(node.call)
+        if value.startswith("R."):
+            self.write(value)
+
+    def return_(self, node: tree.Return) -> None:
+        if node.value is not None:
+            value = self.value(node.value, self.returns)
+            self.write(f"found = written(m, {value}, found)")
+        self.write("m = False")
+
+    def jump(self, node: tree.Jump) -> None:
+        if node.keyword == "break":
+            left = self.loops[-1].left
+            self.write(f"{left} = joined({left}, m)")
+        elif node.keyword == "continue":
+            skipped = next(one.skipped for one in reversed(self.loops) if one.skipped)
+            self.write(f"{skipped} = joined({skipped}, m)")
+        else:
+            self.refuse(f"{node.keyword} is not simulated.", node)
+        self.write("m = False")
+
+    def if_(self, node: tree.If) -> None:
+        condition = self.kept(self.value(node.condition), "c")
+        outer = self.kept("m", "m")
+        self.write(f"m = narrowed({outer}, {condition})")
+        self.write("if holds(m):")
+        self.inner(node.body)
+        jumps = _jumps(node)
+        then = self.kept("m", "m") if jumps else ""
+        if node.otherwise is not None:
+            self.write(f"m = excluded({outer}, {condition})")
+            self.write("if holds(m):")
+            self.depth += 1
+            if isinstance(node.otherwise, tree.If):
+                self.if_(node.otherwise)
+            else:
+                self.block(node.otherwise)
+            self.depth -= 1
+            self.write(f"m = joined({then}, m)" if jumps else f"m = {outer}")
+        else:
+            rest = f"joined({then}, excluded({outer}, {condition}))"
+            self.write(f"m = {rest if jumps else outer}")
+
+    def switch(self, node: tree.Switch) -> None:
+        type_ = concrete(self.type_of(node.selector))
+        selector = self.kept(self.value(node.selector, type_), "s")
+        left, rest = self.kept("False", "left"), self.kept("m", "rest")
+        self.loops.append(Loop(left, ""))
+        tests: list[str] = []
+        for clause in node.clauses:
+            wanted = [one for one in clause.selectors if one is not None]
+            each = [f"({selector} == {self.value(one, type_)})" for one in wanted]
+            tests.append(self.kept(" | ".join(each) if each else "false", "c"))
+        known = " | ".join(tests)
+        for clause, test in zip(node.clauses, tests, strict=True):
+            if None in clause.selectors:
+                test = f"np.logical_not({known}) | {test}"
+            self.write(f"m = narrowed({rest}, {test})")
+            self.write("if holds(m):")
+            self.inner(clause.body)
+            self.write(f"{left} = joined({left}, m)")
+        self.loops.pop()
+        self.write(f"m = {left}")
+
+    # Loops.
+
+    def for_(self, node: tree.For) -> None:
+        self.scopes.append({})
+        if node.first is not None:
+            _STATEMENTS[type(node.first)](self, node.first)
+        self.loop_of(node, node.condition, node.body, node.update)
+        self.scopes.pop()
+
+    def while_(self, node: tree.While) -> None:
+        self.loop_of(node, node.condition, node.body, None)
+
+    def loop(self, node: tree.Loop) -> None:
+        self.loop_of(node, None, node.body, None)
+
+    def loop_of(
+        self,
+        node: tree.Statement,
+        condition: tree.Expression | None,
+        body: tree.CompoundStatement,
+        update: tree.Statement | None,
+    ) -> None:
+        """Write a loop: rounds until nobody is in it any more."""
+        outer = self.kept("m", "m")
+        loop = Loop(self.kept("False", "left"), self.fresh("skipped"))
+        self.write(f"for _ in rounds({node.begin}):")
+        self.depth += 1
+        if condition is not None:
+            test = self.kept(self.value(condition), "c")
+            self.write(f"{loop.left} = joined({loop.left}, excluded(m, {test}))")
+            self.write(f"m = narrowed(m, {test})")
+        self.write("if not holds(m): break")
+        self.write(f"{loop.skipped} = False")
+        self.loops.append(loop)
+        statements = body.statements
+        continuing = statements[-1] if statements else None
+        is_continuing = isinstance(continuing, tree.Continuing)
+        self.scopes.append({})
+        self.statements(statements[:-1] if is_continuing else statements)
+        self.write(f"m = joined(m, {loop.skipped})")
+        if is_continuing:
+            assert isinstance(continuing, tree.Continuing)
+            self.statements(continuing.body.statements)
+        self.scopes.pop()
+        if update is not None:
+            _STATEMENTS[type(update)](self, update)
+        self.loops.pop()
+        self.depth -= 1
+        self.write(f"m = {loop.left if _returns(body) else outer}")
+
+    def break_if(self, node: tree.BreakIf) -> None:
+        test = self.kept(self.value(node.condition), "c")
+        left = self.loops[-1].left
+        self.write(f"{left} = joined({left}, narrowed(m, {test}))")
+        self.write(f"m = excluded(m, {test})")
+
+    def round(self, node: tree.Round) -> None:
+        self.block(node.body)
+
+    def nothing(self, node: tree.ConstAssert) -> None:
+        """Nothing runs."""
+
+
+def _pointed_at(node: tree.Function) -> frozenset[str]:
+    """Return the variables of a function that pointers are made to."""
+    found: set[str] = set()
+    for one in descendants(node):
+        if isinstance(one, tree.Unary) and one.operator == "&":
+            inner: Any = one.operand
+            while not isinstance(inner, tree.Name):
+                inner = getattr(inner, "base", None) or getattr(inner, "inner", None)
+                if inner is None:
+                    break
+            if isinstance(inner, tree.Name):
+                found.add(inner.name)
+    return frozenset(found)
+
+
+def _parts(node: tree.Node) -> tuple[tree.Node, ...]:
+    """Return the statements in one."""
+    if isinstance(node, tree.CompoundStatement):
+        return node.statements
+    if isinstance(node, tree.If):
+        return (node.body,) if node.otherwise is None else (node.body, node.otherwise)
+    if isinstance(node, tree.Switch):
+        return tuple([clause.body for clause in node.clauses])
+    if isinstance(node, (tree.For, tree.While, tree.Loop, tree.Round, tree.Continuing)):
+        return (node.body,)
+    return ()
+
+
+def _returns(node: tree.Node) -> bool:
+    """Say whether a statement may leave the function."""
+    return isinstance(node, tree.Return) or any(map(_returns, _parts(node)))
+
+
+def _jumps(node: tree.Node) -> bool:
+    """Say whether some may not go on behind a statement."""
+    if isinstance(node, (tree.Return, tree.Jump)):
+        return True
+    if isinstance(node, (tree.For, tree.While, tree.Loop)):
+        return _returns(node)
+    if isinstance(node, tree.Switch):
+        return any(map(_leaves_switch, node.clauses))
+    return any(map(_jumps, _parts(node)))
+
+
+def _leaves_switch(node: tree.Node) -> bool:
+    """Say whether a clause may end a round or the function."""
+    if isinstance(node, tree.Clause):
+        return _leaves_switch(node.body)
+    if isinstance(node, tree.Return) or (isinstance(node, tree.Jump) and node.keyword != "break"):
+        return True
+    if isinstance(node, (tree.For, tree.While, tree.Loop)):
+        return _returns(node)
+    return any(map(_leaves_switch, _parts(node)))
+
+
+_STATEMENTS: dict[type[tree.Node], Any] = {
+    tree.CompoundStatement: FunctionCompiler.block,
+    tree.Var: FunctionCompiler.var,
+    tree.Value: FunctionCompiler.let,
+    tree.ConstAssert: FunctionCompiler.nothing,
+    tree.Assign: FunctionCompiler.assign,
+    tree.IncrementStatement: FunctionCompiler.step,
+    tree.CallStatement: FunctionCompiler.call_statement,
+    tree.Return: FunctionCompiler.return_,
+    tree.Jump: FunctionCompiler.jump,
+    tree.BreakIf: FunctionCompiler.break_if,
+    tree.If: FunctionCompiler.if_,
+    tree.Switch: FunctionCompiler.switch,
+    tree.Loop: FunctionCompiler.loop,
+    tree.While: FunctionCompiler.while_,
+    tree.For: FunctionCompiler.for_,
+    tree.Round: FunctionCompiler.round,
+}
