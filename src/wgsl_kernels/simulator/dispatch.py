@@ -18,7 +18,8 @@ from wgsl_kernels.wgsl.syntax.parser import parse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from wgsl_kernels.simulator.memory import Watch, Words
+    from wgsl_kernels.simulator.accesses import AccessLog
+    from wgsl_kernels.simulator.memory import Words
     from wgsl_kernels.wgsl.syntax.places import Text
 
 MOST_LANES = 1 << 16
@@ -45,7 +46,7 @@ class EntryPoint:
         bound: Mapping[tuple[int, int] | str, Words],
         *,
         subgroup_size: int = 32,
-        watch: Watch | None = None,
+        log: AccessLog | None = None,
     ) -> None:
         """Run all workgroups, which changes the words that are bound.
 
@@ -54,7 +55,7 @@ class EntryPoint:
             bound: The words of each buffer by its group and binding; those of ``immediate``
                 variables under that word.
             subgroup_size: Invocations of a subgroup.
-            watch: What is told of every access to memory.
+            log: What notes accesses to memory.
 
         Raises:
             ShaderError: It does what is not simulated, or a loop does not end.
@@ -63,9 +64,10 @@ class EntryPoint:
         workgroup = self.size[0] * self.size[1] * self.size[2]
         try:
             for first, number in _parts(groups, workgroup):
-                run = Run(number * workgroup, watch)
-                subgroups = Subgroups(subgroup_size, workgroup, run.count)
-                self._run(groups, first, run, subgroups, shared)
+                subgroups = Subgroups(subgroup_size, workgroup, number * workgroup)
+                if log is not None:
+                    log.begin(workgroup, first * workgroup)
+                self._run(groups, first, Run(subgroups.count, subgroups, log), shared)
         except EndlessLoopError as error:
             message = "this loop goes on for too long to be simulated."
             raise ShaderError(self.module.text.point(message, error.begin)) from None
@@ -75,13 +77,11 @@ class EntryPoint:
         groups: tuple[int, int, int],
         first: int,
         run: Run,
-        subgroups: Subgroups,
         shared: Mapping[str, Memory],
     ) -> None:
-        module = self.module
+        module, subgroups = self.module, run.subgroups
         within = run.lanes % subgroups.workgroup
         number = run.lanes // subgroups.workgroup
-        run.subgroups = subgroups
         known = module.globals
         known["R"] = run
         known |= module.first_values()
@@ -89,9 +89,11 @@ class EntryPoint:
         for name, node in module.variables.items():
             if node.space == "workgroup":
                 assert node.type is not None
-                size = module.words(module.named(node.type))
+                type_ = module.named(node.type)
+                size = module.words(type_)
                 words = np.zeros(size * (int(number[-1]) + 1), np.uint32)
-                known[module.memory(name)] = Memory(name, words, size, number * size)
+                memory = Memory(name, words, size, module.spacing(type_), number * size)
+                known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
         with np.errstate(all="ignore"):
@@ -105,8 +107,9 @@ class EntryPoint:
                 continue
             key = "immediate" if node.space == "immediate" else _binding(node)
             words = bound.get(key)
-            if words is not None:
-                found[name] = Memory(name, words, len(words))
+            if words is not None and node.type is not None:
+                spacing = self.module.spacing(self.module.named(node.type))
+                found[name] = Memory(name, words, len(words), spacing)
         return found
 
     def _builtins(
@@ -152,17 +155,19 @@ def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> Ent
         constants: Values of overrides.
 
     Raises:
-        ShaderError: The text is not understood, or does what is not simulated.
+        RefusedError: The text is not understood, or does what is not simulated.
     """
     module = parse(text)
-    try:
-        compiler = ModuleCompiler(module, constants)
-        node = module.functions[entry]
-        written = node.workgroup_size or ()
-        x, y, z = (*[compiler.known(one) or 1 for one in written], 1, 1, 1)[:3]
-        compiler.function(entry)
-    except RefusedError as error:
-        raise ShaderError(text.point(error.message, error.begin)) from None
+    for problem in module.problems:
+        raise RefusedError(problem.message, problem.begin)
+    compiler = ModuleCompiler(module, constants)
+    for misfit in compiler.types.problems:
+        raise RefusedError(misfit.message, misfit.begin)
+    node = module.functions.get(entry)
+    if node is None:
+        raise RefusedError(f"there is no entry point {entry!r}.", 0)
+    x, y, z = (*[compiler.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
+    compiler.function(entry)
     return EntryPoint(compiler, node, (x, y, z))
 
 

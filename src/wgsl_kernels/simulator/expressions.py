@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
@@ -87,17 +87,19 @@ class MemoryPlace:
         terms: Indices, and the bytes that each counts.
         offset: Bytes beside them.
         type: What is there.
+        site: The number of the place in the text.
     """
 
     name: str
     terms: tuple[tuple[str, int], ...]
     offset: int
     type: Type
+    site: int
 
     def part(self, offset: int, type_: Type, index: str = "", stride: int = 0) -> MemoryPlace:
         """Return a part of it: so many bytes on, and an index that counts ``stride`` bytes."""
         terms = (*self.terms, (index, stride)) if index else self.terms
-        return MemoryPlace(self.name, terms, self.offset + offset, type_)
+        return MemoryPlace(self.name, terms, self.offset + offset, type_, self.site)
 
     def address(self, size: int) -> str:
         """Return the expression of its address, in elements of ``size`` bytes."""
@@ -307,6 +309,12 @@ class ExpressionCompiler:
 
     def place(self, node: tree.Expression) -> Place:
         """Return where a variable, or a part of one, is."""
+        found = self.part_place(node)
+        if isinstance(found, MemoryPlace) and not isinstance(node, tree.Name):
+            return replace(found, site=self.module.site(node))
+        return found
+
+    def part_place(self, node: tree.Expression) -> Place:
         if isinstance(node, tree.Paren):
             return self.place(node.inner)
         if isinstance(node, tree.Name):
@@ -340,7 +348,7 @@ class ExpressionCompiler:
             self.refuse(f"{node.name} is no variable.", node)
         if self.module.variables[node.name].space == "private":
             return OwnPlace(self.module.private(node.name), True, (), type_)
-        return MemoryPlace(self.module.memory(node.name), (), 0, type_)
+        return MemoryPlace(self.module.memory(node.name), (), 0, type_, self.module.site(node))
 
     def pointed(self, node: tree.Expression) -> Place:
         """Return the place that a pointer points to."""
@@ -354,7 +362,8 @@ class ExpressionCompiler:
         value = self.kept(self.value(node), "p")
         if type_.space in _OWN_SPACES:
             return OwnPlace(value, True, (), type_.store)
-        return MemoryPlace(f"{value}[0]", ((f"{value}[1]", 1),), 0, type_.store)
+        site = self.module.site(node)
+        return MemoryPlace(f"{value}[0]", ((f"{value}[1]", 1),), 0, type_.store, site)
 
     def element(self, base: Place, node: tree.Index) -> Place:
         """Return the place of an element of an array, a vector or a matrix."""
@@ -368,7 +377,7 @@ class ExpressionCompiler:
         if fixed is not None and 0 <= fixed < (count or fixed + 1):
             return base.part(fixed * stride, type_)
         if count is not None:
-            index = f"np.clip({index}, 0, {count - 1})"
+            index = f"R.index({base.name}, {index}, {count}, m, {base.site})"
         return base.part(0, type_, self.kept(index, "i"), stride)
 
     def read(self, place: Place) -> str:
@@ -387,7 +396,7 @@ class ExpressionCompiler:
         scalar = scalar_of(place.type)
         assert scalar is not None
         at = place.address(self.module.size(scalar))
-        return self.kept(f"R.load({place.name}, {at}, {scalar.name!r}, m)")
+        return self.kept(f"R.load({place.name}, {at}, {scalar.name!r}, m, {place.site})")
 
     def parts(self, place: MemoryPlace) -> list[MemoryPlace]:
         """Return the places of the parts of a vector, an array, a matrix or a struct."""
@@ -456,7 +465,8 @@ class ExpressionCompiler:
         assert scalar is not None
         given = "".join(f", {self.value(one, scalar)}" for one in node.arguments[1:])
         name, at = node.callee.name, place.address(4)
-        return self.kept(f"R.atomic({name!r}, {place.name}, {at}, {scalar.name!r}, m{given})")
+        where = f"{place.name}, {at}, {scalar.name!r}, m, {place.site}"
+        return self.kept(f"R.atomic({name!r}, {where}{given})")
 
     def subgroup(self, node: tree.Call) -> str:
         name = node.callee.name

@@ -7,29 +7,18 @@ Source: WebGPU Shading Language, section 14.3, out-of-bounds access.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.subgroups import Subgroups
 
 Words = np.ndarray[tuple[int], np.dtype[np.uint32]]
-
-
-class Watch(Protocol):
-    """What is told of every access: of which memory, where, and for whom."""
-
-    def read(self, memory: Memory, at: Any, lanes: Any) -> None: ...
-
-    def wrote(self, memory: Memory, at: Any, lanes: Any, values: Any) -> None: ...
-
-    def changed(self, memory: Memory, at: Any, lanes: Any) -> None:
-        """Note an atomic function."""
-
-    def passed_barrier(self) -> None: ...
+_SIZES = {"u32": 4, "i32": 4, "f32": 4, "f16": 2}
 
 
 class Memory:
@@ -38,15 +27,19 @@ class Memory:
     Attributes:
         name: The variable.
         words: The words.
+        count: How many of them each invocation sees.
+        stride: The bytes of an element where it is an array, else those of a number.
         first: The first word that is seen: one number, or one for each invocation, as each
             workgroup has memory of its own.
-        count: How many words each sees.
     """
 
-    __slots__ = ("count", "first", "name", "views", "words")
+    __slots__ = ("count", "first", "name", "stride", "views", "words")
 
-    def __init__(self, name: str, words: Words, count: int, first: Any = 0) -> None:
-        self.name, self.words, self.count, self.first = name, words, count, first
+    def __init__(
+        self, name: str, words: Words, count: int, stride: int = 4, first: Any = None
+    ) -> None:
+        self.name, self.words, self.count = name, words, count
+        self.stride, self.first = stride, first
         self.views: dict[str, Any] = {
             "u32": words,
             "i32": words.view(np.int32),
@@ -54,17 +47,25 @@ class Memory:
             "f16": words.view(np.float16),
         }
 
+    @property
+    def is_workgroup(self) -> bool:
+        """Whether each workgroup has its own."""
+        return self.first is not None
+
     def length(self, stride: int, offset: int) -> np.uint32:
         """Return how many elements of so many bytes there are from an offset on."""
         return np.uint32(max(0, 4 * self.count - offset) // stride)
 
-    def place(self, at: Any, size: int) -> Any:
-        """Return places in a view whose elements have ``size`` bytes, clamped to what is seen."""
-        seen = np.minimum(np.maximum(at, 0), self.count * 4 // size - 1)
-        return seen if isinstance(self.first, int) else seen + self.first * (4 // size)
+    def place(self, at: Any, size: int, lanes: Any = None) -> Any:
+        """Return places in a view whose elements have ``size`` bytes, clamped to what is seen.
 
-
-_SIZES = {"u32": 4, "i32": 4, "f32": 4, "f16": 2}
+        ``lanes`` are the invocations, all of them where it is None.
+        """
+        inside = np.minimum(np.maximum(at, 0), self.count * 4 // size - 1)
+        if self.first is None:
+            return inside
+        first = self.first if lanes is None else self.first[lanes]
+        return inside + first * (4 // size)
 
 
 class Run:
@@ -73,30 +74,42 @@ class Run:
     Attributes:
         count: The invocations.
         lanes: Their numbers, from 0.
-        watch: What is told of accesses, None where nothing watches.
         subgroups: How they are divided.
+        log: What notes accesses, None where nothing does.
     """
 
-    def __init__(self, count: int, watch: Watch | None = None) -> None:
+    def __init__(self, count: int, subgroups: Subgroups, log: AccessLog | None = None) -> None:
         self.count = count
         self.lanes = np.arange(count)
-        self.watch = watch
-        self.subgroups: Subgroups | None = None
+        self.subgroups = subgroups
+        self.log = log
 
-    def load(self, memory: Memory, at: Any, scalar: str, mask: Any) -> Any:
+    def index(self, memory: Memory, at: Any, count: int, mask: Any, site: int) -> Any:
+        """Return an index into an array of ``count`` elements, clamped."""
+        if self.log is not None:
+            lanes, places = self._active(at, mask)
+            bad = (places < 0) | (places >= count)
+            self.log.outside(memory, places[bad], lanes[bad], count, site, 1)
+        return np.clip(at, 0, count - 1)
+
+    def load(self, memory: Memory, at: Any, scalar: str, mask: Any, site: int) -> Any:
         """Return elements of memory."""
-        if self.watch is not None:
-            self.watch.read(memory, *self._active(at, mask))
+        if self.log is not None:
+            lanes, places, real = self._inside(memory, at, scalar, mask, site)
+            self.log.read(memory, places, real, lanes, _SIZES[scalar], site)
         return memory.views[scalar][memory.place(at, _SIZES[scalar])]
 
-    def store(self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any) -> None:
+    def store(
+        self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int
+    ) -> None:
         """Write elements of memory; of several to one place the last counts."""
         size = _SIZES[scalar]
+        if self.log is not None:
+            lanes, seen, real = self._inside(memory, at, scalar, mask, site)
+            self.log.wrote(memory, seen, real, lanes, size, site)
         inside = (at >= 0) & (at < memory.count * 4 // size)
         if mask is not True:
             inside = inside & mask
-        if self.watch is not None:
-            self.watch.wrote(memory, *self._active(at, mask), value)
         view, places = memory.views[scalar], memory.place(at, size)
         if np.ndim(inside) == 0:
             if inside and np.ndim(places) == 0:
@@ -112,21 +125,17 @@ class Run:
 
     def barrier(self) -> None:
         """Note that all invocations have come to a barrier."""
-        if self.watch is not None:
-            self.watch.passed_barrier()
+        if self.log is not None:
+            self.log.passed_barrier()
 
     def atomic(
-        self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, *given: Any
+        self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, site: int, *given: Any
     ) -> Any:
         """Run an atomic function for one invocation after the other."""
-        lanes, places = self._active(at, mask)
-        inside = (places >= 0) & (places < memory.count)
-        lanes, places = lanes[inside], places[inside]
-        if self.watch is not None:
-            self.watch.changed(memory, places, lanes)
+        lanes, _, real = self._inside(memory, at, scalar, mask, site)
+        if self.log is not None:
+            self.log.changed(memory, real, lanes, 4, site)
         view = memory.views[scalar]
-        first = memory.first
-        real = places + (first if np.ndim(first) == 0 else first[lanes])
         values = [np.broadcast_to(np.asarray(one, view.dtype), self.count)[lanes] for one in given]
         found = np.zeros(self.count, view.dtype)
         if name == "atomicLoad":
@@ -134,7 +143,7 @@ class Run:
         elif name == "atomicStore":
             view[real] = values[0]
         elif name in _ADDING:
-            found[lanes] = _added(view, real, values[0], _ADDING[name])
+            found[lanes] = _added(view, real, _ADDING[name](values[0]))
         elif name == "atomicCompareExchangeWeak":
             return self._exchange(view, real, lanes, values)
         else:
@@ -159,11 +168,25 @@ class Run:
         places = np.broadcast_to(np.asarray(at), self.count)[lanes]
         return lanes, places.astype(np.int64)
 
+    def _inside(
+        self, memory: Memory, at: Any, scalar: str, mask: Any, site: int
+    ) -> tuple[Any, Any, Any]:
+        """Return the active invocations that are inside, their addresses, and where these are."""
+        size = _SIZES[scalar]
+        lanes, places = self._active(at, mask)
+        good = (places >= 0) & (places < memory.count * 4 // size)
+        if self.log is not None and not good.all():
+            bad, stride = ~good, max(1, memory.stride // size)
+            length = memory.count * 4 // memory.stride
+            self.log.outside(memory, places[bad], lanes[bad], length, site, stride)
+        lanes, places = lanes[good], places[good]
+        return lanes, places, memory.place(places, size, lanes)
 
-def _added(view: Any, places: Any, values: Any, sign: Any) -> Any:
+
+def _added(view: Any, places: Any, values: Any) -> Any:
     """Add to places in the order of the invocations; return what each found."""
     order = np.argsort(places, kind="stable")
-    where, what = places[order], sign(values[order])
+    where, what = places[order], values[order]
     before = np.cumsum(what, dtype=view.dtype) - what
     starts = np.r_[True, where[1:] != where[:-1]][: len(where)]
     begin = np.maximum.accumulate(np.where(starts, np.arange(len(where)), 0))

@@ -34,6 +34,8 @@ from wgsl_kernels.wgsl.types.order import in_order_of_need
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from wgsl_kernels.wgsl.syntax.places import Span
+
 _SCALARS = {
     "f32": np.float32,
     "f16": np.float16,
@@ -61,6 +63,7 @@ class ModuleCompiler:
         values: Its constants and overrides, by name.
         globals: What its Python functions name.
         sources: The Python functions, by name.
+        sites: The places of the text that numbers stand for.
     """
 
     def __init__(
@@ -81,6 +84,7 @@ class ModuleCompiler:
         self.variables = module.variables
         self.values = module.constants
         self.sources: dict[str, str] = {}
+        self.sites: list[Span] = []
         self._effects: dict[str, bool] = {}
         self._given = constants
         self._numbers = itertools.count()
@@ -140,6 +144,11 @@ class ModuleCompiler:
             message = "bitcast takes a number apart as bits, which are none of a float64."
             raise RefusedError(message, node.begin)
 
+    def site(self, node: tree.Node) -> int:
+        """Return the number of a place."""
+        self.sites.append(node.span)
+        return len(self.sites) - 1
+
     # Types.
 
     def named(self, node: tree.Name) -> Type:
@@ -165,6 +174,10 @@ class ModuleCompiler:
     def size(self, scalar: Scalar) -> int:
         """Return the bytes of a number in memory."""
         return 2 if scalar.name == "f16" else 4
+
+    def spacing(self, type_: Type) -> int:
+        """Return the bytes of an array's elements; of anything else those of a number."""
+        return self.stride(type_) if isinstance(type_, Array) else 4
 
     def element(self, type_: Type) -> Type:
         """Return what an array, a vector or a matrix is made of."""

@@ -138,7 +138,7 @@ class FunctionCompiler(ExpressionCompiler):
             return place
         size = self.module.size(scalar)
         at = self.kept(place.address(size), "at")
-        return MemoryPlace(place.name, ((at, size),), 0, place.type)
+        return MemoryPlace(place.name, ((at, size),), 0, place.type, place.site)
 
     def put(self, place: Place, value: str) -> None:
         """Write a value to a place."""
@@ -154,7 +154,8 @@ class FunctionCompiler(ExpressionCompiler):
             return
         if isinstance(place.type, Scalar):
             at = place.address(self.module.size(place.type))
-            self.write(f"R.store({place.name}, {at}, {place.type.name!r}, {value}, m)")
+            where = f"{place.name}, {at}, {place.type.name!r}"
+            self.write(f"R.store({where}, {value}, m, {place.site})")
             return
         whole = self.kept(value)
         for number, part in enumerate(self.parts(place)):

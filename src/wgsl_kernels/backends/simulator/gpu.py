@@ -6,12 +6,14 @@ Source: WebGPU, sections 5 to 20, of which this has what compute needs; nothing 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
 from wgsl_kernels.simulator.dispatch import compile_entry
+from wgsl_kernels.simulator.expressions import RefusedError
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.simulator.dispatch import EntryPoint
-    from wgsl_kernels.simulator.memory import Watch, Words
+    from wgsl_kernels.simulator.accesses import AccessLog
+    from wgsl_kernels.simulator.memory import Words
 
 LEAST_LANES = 32
 """Invocations of a subgroup where no adapter says it."""
@@ -55,21 +58,26 @@ class NumpyQueue:
 
 @dataclass(frozen=True, eq=False)
 class NumpyPipeline:
-    """An entry point, and how many invocations a subgroup has."""
+    """An entry point, and where it runs."""
 
     entry: EntryPoint
-    lanes: int
-    watch: Watch | None = None
+    device: NumpyDevice
 
 
 class NumpyDevice:
-    """The device."""
+    """The device.
+
+    Attributes:
+        lanes: Invocations of a subgroup.
+        log: Returns what notes the accesses of a dispatch, given what is about to run.
+    """
 
     def __init__(self, limits: Mapping[str, int], features: frozenset[str], lanes: int) -> None:
         self.limits = limits
         self.features = features
         self.queue = NumpyQueue()
-        self._lanes = lanes
+        self.lanes = lanes
+        self.log: Callable[[EntryPoint], AccessLog | None] = _nobody
 
     def create_buffer(self, *, label: str, size: int, usage: int) -> NumpyBuffer:
         return NumpyBuffer(size)
@@ -87,8 +95,14 @@ class NumpyDevice:
         self, *, label: str, layout: object, compute: Mapping[str, Any]
     ) -> NumpyPipeline:
         text = Text(COMPOSED, compute["module"])
-        entry = compile_entry(text, compute["entry_point"], compute["constants"])
-        return NumpyPipeline(entry, self._lanes)
+        try:
+            entry = compile_entry(text, compute["entry_point"], compute["constants"])
+        except RefusedError as error:
+            place = text.place(error.begin)
+            raise RefusedTextError(
+                f"{error.message}\n  ┌─ wgsl:{place.line}:{place.column}"
+            ) from None
+        return NumpyPipeline(entry, self)
 
     def create_bind_group(
         self, *, label: str, layout: Any, entries: Sequence[Mapping[str, Any]]
@@ -107,12 +121,13 @@ class NumpyDevice:
 
 @dataclass
 class _Pass:
-    """A compute pass, whose dispatches run at once."""
+    """A compute pass: what its dispatches run."""
 
     pipeline: NumpyPipeline | None = None
     group: Sequence[tuple[int, NumpyBuffer, int, int, bool]] = ()
     offset: int = 0
     immediates: bytes = b""
+    runs: list[Callable[[], None]] = field(default_factory=list["Callable[[], None]"])
 
     def dispatch(self, x: int, y: int, z: int) -> None:
         assert self.pipeline is not None
@@ -124,10 +139,13 @@ class _Pass:
         for number, buffer, first, size, is_moving in self.group:
             begin = (first + (self.offset if is_moving else 0)) // 4
             bound[0, number] = buffer.words[begin : begin + -(-size // 4)]
-        pipeline = self.pipeline
-        pipeline.entry.run(
-            (x, y, z), bound, subgroup_size=pipeline.lanes, watch=pipeline.watch
-        )
+        entry, device = self.pipeline.entry, self.pipeline.device
+        run = partial(entry.run, (x, y, z), bound, subgroup_size=device.lanes)
+        self.runs.append(lambda: run(log=device.log(entry)))
+
+
+def _nobody(entry: EntryPoint) -> AccessLog | None:
+    """Note nothing."""
 
 
 def _set_group(target: _Pass, index: int, group: Any, count: int, offsets: Any) -> None:
@@ -142,11 +160,14 @@ def _set_immediates(target: _Pass, at: int, data: bytes, nbytes: int) -> None:
 def _submit(
     device: Any, fill: Callable[[Any], None] | None, copies: Any, sent: Callable[[], Any]
 ) -> int:
+    target = _Pass()
     if fill is not None:
-        fill(_Pass())
+        fill(target)
+    sent()  # what fails now has run, as on a device
+    for run in target.runs:
+        run()
     for source, at, reader, start, nbytes in copies:
         reader.bytes[start : start + nbytes] = source.bytes[at : at + nbytes]
-    sent()
     return 0
 
 

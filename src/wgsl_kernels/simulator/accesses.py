@@ -1,0 +1,173 @@
+"""Who read and wrote which part of memory: races, reads of what is not set, indices outside.
+
+A barrier orders the invocations of one workgroup; nothing orders those of two but the end of the
+dispatch. Each number of 16 or 32 bits is looked at by itself, so that parts of vectors and structs
+are, too.
+Source: WebGPU Shading Language, section 14.5, memory model.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from wgsl_kernels.simulator.memory import Memory
+
+Kind: TypeAlias = Literal["outside", "write-race", "read-race", "unset"]
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """An access that is wrong.
+
+    Attributes:
+        kind: What is wrong with it.
+        site: The number of the place in the text.
+        memory: The variable.
+        at: The element of an array, else the number of the part.
+        length: How many elements there are.
+        invocation: Who it is, counted over all workgroups.
+        other: Who came before, -1 where nobody did.
+        other_site: The place of that, -1 where there is none.
+    """
+
+    kind: Kind
+    site: int
+    memory: str
+    at: int
+    length: int
+    invocation: int
+    other: int = -1
+    other_site: int = -1
+
+
+class _Shadow:
+    """Of each number in a memory who wrote it last, who read it first and last, and when."""
+
+    def __init__(self, count: int) -> None:
+        self.writer = np.full(count, -1, np.int64)
+        self.write_phase = np.zeros(count, np.int32)
+        self.write_site = np.full(count, -1, np.int32)
+        self.first_reader = np.full(count, -1, np.int64)
+        self.reader = np.full(count, -1, np.int64)
+        self.read_phase = np.zeros(count, np.int32)
+        self.read_site = np.full(count, -1, np.int32)
+
+
+@dataclass
+class AccessLog:
+    """Watches the accesses of one dispatch.
+
+    Attributes:
+        found: What was wrong, of each place and kind the first.
+    """
+
+    found: dict[tuple[Kind, int], Access] = field(default_factory=dict[tuple[Kind, int], Access])
+    _workgroup: int = 1
+    _first: int = 0
+    _phase: int = 0
+    _shadows: dict[tuple[int, int], _Shadow] = field(
+        default_factory=dict[tuple[int, int], _Shadow]
+    )
+    _kept: list[Memory] = field(default_factory=list["Memory"])
+
+    def begin(self, workgroup: int, first: int) -> None:
+        """Note that workgroups of so many invocations begin, the first of which has a number."""
+        self._workgroup, self._first = workgroup, first
+        self._phase += 1
+
+    def passed_barrier(self) -> None:
+        """Note that all invocations have come to a barrier."""
+        self._phase += 1
+
+    def outside(
+        self, memory: Memory, at: Any, lanes: Any, length: int, site: int, stride: int
+    ) -> None:
+        """Note indices outside of an array; ``stride`` is how many numbers an element has."""
+        if len(lanes):
+            index = int(at[0]) // stride
+            self._note("outside", site, memory, index, length, int(lanes[0]))
+
+    def read(self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int) -> None:
+        """Note that invocations read numbers: ``at`` where each sees them, ``real`` where."""
+        shadow, who = self._shadow(memory, size), lanes + self._first
+        writer = shadow.writer[real]
+        if memory.is_workgroup and (bare := writer < 0).any():
+            one = int(np.argmax(bare))
+            self._note("unset", site, memory, self._index(memory, at[one], size), 0, lanes[one])
+        against = self._unordered(writer, who, shadow.write_phase[real])
+        if against.any():
+            one = int(np.argmax(against))
+            place = self._index(memory, at[one], size)
+            before = int(writer[one]), int(shadow.write_site[real[one]])
+            self._note("read-race", site, memory, place, 0, lanes[one], *before)
+        fresh = shadow.first_reader[real] < 0
+        shadow.first_reader[real[fresh][::-1]] = who[fresh][::-1]
+        shadow.reader[real] = who
+        shadow.read_phase[real], shadow.read_site[real] = self._phase, site
+
+    def wrote(self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int) -> None:
+        """Note that invocations write numbers."""
+        shadow, who = self._shadow(memory, size), lanes + self._first
+        order = np.argsort(real, kind="stable")
+        twice = np.flatnonzero(real[order][1:] == real[order][:-1])
+        if twice.size:
+            one, two = order[twice[0]], order[twice[0] + 1]
+            place = self._index(memory, at[two], size)
+            self._note("write-race", site, memory, place, 0, lanes[two], int(who[one]), site)
+        writer = shadow.writer[real]
+        against = self._unordered(writer, who, shadow.write_phase[real])
+        if against.any():
+            one = int(np.argmax(against))
+            place = self._index(memory, at[one], size)
+            before = int(writer[one]), int(shadow.write_site[real[one]])
+            self._note("write-race", site, memory, place, 0, lanes[one], *before)
+        for reader in (shadow.reader[real], shadow.first_reader[real]):
+            against = self._unordered(reader, who, shadow.read_phase[real])
+            if against.any():
+                one = int(np.argmax(against))
+                place = self._index(memory, at[one], size)
+                before = int(reader[one]), int(shadow.read_site[real[one]])
+                self._note("read-race", site, memory, place, 0, lanes[one], *before)
+                break
+        self.changed(memory, real, lanes, size, site)
+
+    def changed(self, memory: Memory, real: Any, lanes: Any, size: int, site: int) -> None:
+        """Note that numbers have values now, which an atomic function may have given them."""
+        shadow = self._shadow(memory, size)
+        shadow.writer[real] = lanes + self._first
+        shadow.write_phase[real], shadow.write_site[real] = self._phase, site
+
+    def _unordered(self, before: Any, who: Any, phase: Any) -> Any:
+        """Say which accesses nothing orders behind those before."""
+        group, other = who // self._workgroup, before // self._workgroup
+        return (before >= 0) & (before != who) & ((group != other) | (phase == self._phase))
+
+    def _shadow(self, memory: Memory, size: int) -> _Shadow:
+        found = self._shadows.get((id(memory), size))
+        if found is None:
+            self._kept.append(memory)  # so that its id stays its own
+            count = len(memory.words) * 4 // size
+            found = self._shadows[id(memory), size] = _Shadow(count)
+        return found
+
+    def _index(self, memory: Memory, at: Any, size: int) -> int:
+        return int(at) * size // memory.stride
+
+    def _note(
+        self,
+        kind: Kind,
+        site: int,
+        memory: Memory,
+        at: int,
+        length: int,
+        lane: Any,
+        other: int = -1,
+        other_site: int = -1,
+    ) -> None:
+        who = int(lane) + self._first
+        access = Access(kind, site, memory.name, at, length, who, other, other_site)
+        self.found.setdefault((kind, site), access)
