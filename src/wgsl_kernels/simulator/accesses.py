@@ -27,11 +27,12 @@ class Access:
         kind: What is wrong with it.
         site: The number of the place in the text.
         memory: The variable.
-        at: The element of an array, else the number of the part.
+        at: The element of an array, -1 where it is none.
         length: How many elements there are.
         invocation: Who it is, counted over all workgroups.
         other: Who came before, -1 where nobody did.
         other_site: The place of that, -1 where there is none.
+        is_across: Whether they are of two workgroups.
     """
 
     kind: Kind
@@ -42,15 +43,23 @@ class Access:
     invocation: int
     other: int = -1
     other_site: int = -1
+    is_across: bool = False
 
 
 class _Shadow:
-    """Of each number in a memory who wrote it last, who read it first and last, and when."""
+    """Of each number in a memory who wrote it last, and who read it.
+
+    Attributes:
+        earliest: Who read it first of all.
+        first_reader: Who read it first since the barrier before ``read_phase``.
+        reader: Who read it last.
+    """
 
     def __init__(self, count: int) -> None:
         self.writer = np.full(count, -1, np.int64)
         self.write_phase = np.zeros(count, np.int32)
         self.write_site = np.full(count, -1, np.int32)
+        self.earliest = np.full(count, -1, np.int64)
         self.first_reader = np.full(count, -1, np.int64)
         self.reader = np.full(count, -1, np.int64)
         self.read_phase = np.zeros(count, np.int32)
@@ -69,9 +78,7 @@ class AccessLog:
     _workgroup: int = 1
     _first: int = 0
     _phase: int = 0
-    _shadows: dict[tuple[int, int], _Shadow] = field(
-        default_factory=dict[tuple[int, int], _Shadow]
-    )
+    _shadows: dict[tuple[int, int], _Shadow] = field(default_factory=dict[tuple[int, int], _Shadow])
     _kept: list[Memory] = field(default_factory=list["Memory"])
 
     def begin(self, workgroup: int, first: int) -> None:
@@ -104,7 +111,9 @@ class AccessLog:
             place = self._index(memory, at[one], size)
             before = int(writer[one]), int(shadow.write_site[real[one]])
             self._note("read-race", site, memory, place, 0, lanes[one], *before)
-        fresh = shadow.first_reader[real] < 0
+        fresh = shadow.earliest[real] < 0
+        shadow.earliest[real[fresh][::-1]] = who[fresh][::-1]
+        fresh = shadow.read_phase[real] != self._phase
         shadow.first_reader[real[fresh][::-1]] = who[fresh][::-1]
         shadow.reader[real] = who
         shadow.read_phase[real], shadow.read_site[real] = self._phase, site
@@ -125,8 +134,12 @@ class AccessLog:
             place = self._index(memory, at[one], size)
             before = int(writer[one]), int(shadow.write_site[real[one]])
             self._note("write-race", site, memory, place, 0, lanes[one], *before)
-        for reader in (shadow.reader[real], shadow.first_reader[real]):
-            against = self._unordered(reader, who, shadow.read_phase[real])
+        phase = shadow.read_phase[real]
+        for readers, when in (
+            (shadow.reader, phase), (shadow.first_reader, phase), (shadow.earliest, -1)
+        ):  # fmt: skip
+            reader = readers[real]
+            against = self._unordered(reader, who, when)
             if against.any():
                 one = int(np.argmax(against))
                 place = self._index(memory, at[one], size)
@@ -155,7 +168,7 @@ class AccessLog:
         return found
 
     def _index(self, memory: Memory, at: Any, size: int) -> int:
-        return int(at) * size // memory.stride
+        return int(at) * size // memory.stride if memory.stride else -1
 
     def _note(
         self,
@@ -169,5 +182,6 @@ class AccessLog:
         other_site: int = -1,
     ) -> None:
         who = int(lane) + self._first
-        access = Access(kind, site, memory.name, at, length, who, other, other_site)
+        across = other >= 0 and who // self._workgroup != other // self._workgroup
+        access = Access(kind, site, memory.name, at, length, who, other, other_site, across)
         self.found.setdefault((kind, site), access)

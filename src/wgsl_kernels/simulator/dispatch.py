@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.simulator.expressions import RefusedError
 from wgsl_kernels.simulator.memory import Memory, Run
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.subgroups import Subgroups
+from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 
@@ -116,9 +116,13 @@ class EntryPoint:
         self, groups: tuple[int, int, int], number: Any, within: Any, subgroups: Subgroups
     ) -> list[Any]:
         """Return what the entry point's parameters are."""
-        x, y, z = self.size
+        x, y, _ = self.size
         local = within % x, within // x % y, within // (x * y)
-        group = number % groups[0], number // groups[0] % groups[1], number // (groups[0] * groups[1])
+        group = (
+            number % groups[0],
+            number // groups[0] % groups[1],
+            number // (groups[0] * groups[1]),
+        )
         known: dict[str, Any] = {
             "local_invocation_id": _u32(*local),
             "local_invocation_index": _u32(within)[0],

@@ -113,14 +113,22 @@ Place = OwnPlace | MemoryPlace
 
 
 class ExpressionCompiler:
-    """Writes expressions; ``lines`` holds the statements so far, at ``depth`` blocks."""
+    """Writes expressions.
+
+    Attributes:
+        module: The module.
+        lines: The statements so far.
+        depth: How many blocks are around the next one.
+        scopes: The names that are known, of the innermost block last.
+        is_target: Whether what is written now is the place that an assignment writes to.
+    """
 
     def __init__(self, module: ModuleCompiler) -> None:
         self.module = module
         self.lines: list[str] = []
         self.depth = 1
         self.scopes: list[dict[str, Local]] = [{}]
-        self.taken: frozenset[str] = frozenset()
+        self.is_target = False
         self._count = 0
 
     # Writing.
@@ -144,6 +152,10 @@ class ExpressionCompiler:
     def refuse(self, message: str, node: tree.Node) -> NoReturn:
         raise RefusedError(message, node.begin)
 
+    def site(self, node: tree.Node) -> int:
+        """Return the number of a place where memory is accessed."""
+        return self.module.site(node, is_written=self.is_target)
+
     def type_of(self, node: tree.Expression) -> Type:
         """Return the type of an expression's value."""
         return value_of(self.reference_of(node))
@@ -160,7 +172,9 @@ class ExpressionCompiler:
     def value(self, node: tree.Expression, wanted: Type | None = None) -> str:
         """Return the Python expression of a value, of the type that is wanted."""
         given = self.type_of(node)
+        is_target, self.is_target = self.is_target, False
         found = _VALUES[type(node)](self, node)
+        self.is_target = is_target
         return found if wanted is None else self.converted(found, given, wanted)
 
     def converted(self, value: str, given: Type, wanted: Type) -> str:
@@ -246,7 +260,7 @@ class ExpressionCompiler:
     def lazy(self, node: tree.Binary) -> str:
         """Return what ``&&`` or ``||`` gives; calls on the right run where they are wanted."""
         left = self.value(node.left)
-        if not self.module.has_effects(node.right):
+        if not self.module.is_guarded(node.right):
             return f"({left} {node.operator[0]} {self.value(node.right)})"
         found, outer = self.kept(left), self.fresh("m")
         self.write(f"{outer} = m")
@@ -261,13 +275,14 @@ class ExpressionCompiler:
 
     def combined(self, operator: str, one: str, left: Type, other: str, right: Type) -> str:
         """Return what an operator makes of two values."""
-        scalars = scalar_of(left), scalar_of(right)
-        assert scalars[0] is not None and scalars[1] is not None
+        first, second = scalar_of(left), scalar_of(right)
+        assert first is not None
+        assert second is not None
         if operator in ("<<", ">>"):
             other = self.converted(other, right, with_scalar(right, U32))
-            kind = scalars[0]
+            kind = first
         else:
-            both = common(*scalars)
+            both = common(first, second)
             assert isinstance(both, Scalar)
             kind = both
             one = self.converted(one, left, with_scalar(left, kind))
@@ -311,7 +326,7 @@ class ExpressionCompiler:
         """Return where a variable, or a part of one, is."""
         found = self.part_place(node)
         if isinstance(found, MemoryPlace) and not isinstance(node, tree.Name):
-            return replace(found, site=self.module.site(node))
+            return replace(found, site=self.site(node))
         return found
 
     def part_place(self, node: tree.Expression) -> Place:
@@ -323,14 +338,14 @@ class ExpressionCompiler:
             return self.pointed(node.operand)
         if isinstance(node, tree.Index):
             return self.element(self.base_place(node.base), node)
-        if isinstance(node, tree.Access):
-            base = self.base_place(node.base)
-            number = self.member(base.type, node)
-            type_ = self.type_of(node)
-            if isinstance(base, OwnPlace):
-                return base.part(str(number), type_)
-            return base.part(self.module.offset(base.type, number), type_)
-        self.refuse("what is no variable.", node)
+        if not isinstance(node, tree.Access):
+            self.refuse("what is no variable.", node)
+        base = self.base_place(node.base)
+        number = self.member(base.type, node)
+        type_ = self.type_of(node)
+        if isinstance(base, OwnPlace):
+            return base.part(str(number), type_)
+        return base.part(self.module.offset(base.type, number), type_)
 
     def base_place(self, node: tree.Expression) -> Place:
         """Return the place of what is indexed: of a variable, or of what a pointer points to."""
@@ -348,7 +363,7 @@ class ExpressionCompiler:
             self.refuse(f"{node.name} is no variable.", node)
         if self.module.variables[node.name].space == "private":
             return OwnPlace(self.module.private(node.name), True, (), type_)
-        return MemoryPlace(self.module.memory(node.name), (), 0, type_, self.module.site(node))
+        return MemoryPlace(self.module.memory(node.name), (), 0, type_, self.site(node))
 
     def pointed(self, node: tree.Expression) -> Place:
         """Return the place that a pointer points to."""
@@ -362,7 +377,7 @@ class ExpressionCompiler:
         value = self.kept(self.value(node), "p")
         if type_.space in _OWN_SPACES:
             return OwnPlace(value, True, (), type_.store)
-        site = self.module.site(node)
+        site = self.site(node)
         return MemoryPlace(f"{value}[0]", ((f"{value}[1]", 1),), 0, type_.store, site)
 
     def element(self, base: Place, node: tree.Index) -> Place:
@@ -484,9 +499,7 @@ class ExpressionCompiler:
         types = [self.type_of(one) for one in node.arguments]
         whole = [scalar_of(one) for one in types]
         wanted = [self._wanted(name, at, one, whole, type_) for at, one in enumerate(types)]
-        given = [
-            self.value(one, want) for one, want in zip(node.arguments, wanted, strict=True)
-        ]
+        given = [self.value(one, want) for one, want in zip(node.arguments, wanted, strict=True)]
         if name in WHOLE:
             return f"b_{name}({', '.join(given)})"
         if all(isinstance(one, Scalar) for one in types):
@@ -518,21 +531,22 @@ class ExpressionCompiler:
         if not node.arguments:
             return self.module.zero(type_)
         if isinstance(type_, (StructType, Array)):
-            members = isinstance(type_, StructType)
-            wanted = list(type_.members.values()) if members else [type_.element] * 10**6  # type: ignore[union-attr]
-            given = [self.value(one, want) for one, want in zip(node.arguments, wanted)]
-            return f"[{', '.join(given)}]"
-        parts: list[str] = []
+            wanted = [type_.element] * len(node.arguments) if isinstance(type_, Array) else []
+            if isinstance(type_, StructType):
+                wanted = list(type_.members.values())
+            parts = zip(node.arguments, wanted, strict=True)
+            return _listed([self.value(one, want) for one, want in parts])
+        numbers: list[str] = []
         element = scalar_of(type_)
         assert element is not None
         for one in node.arguments:
-            parts += self.components(one, element)
+            numbers += self.components(one, element)
         if isinstance(type_, Scalar):
-            return parts[0]
+            return numbers[0]
         if isinstance(type_, Vector):
-            return f"[{', '.join(parts * type_.size if len(parts) == 1 else parts)}]"
+            return _listed(numbers * type_.size if len(numbers) == 1 else numbers)
         assert isinstance(type_, Matrix)
-        rows = [parts[at : at + type_.rows] for at in range(0, len(parts), type_.rows)]
+        rows = [numbers[at : at + type_.rows] for at in range(0, len(numbers), type_.rows)]
         return f"[{', '.join(map(_listed, rows))}]"
 
     def components(self, node: tree.Expression, element: Scalar) -> list[str]:

@@ -120,7 +120,7 @@ class Pointer:
         """Take the variable, or a pointer to what the path begins at."""
         inner = cell if isinstance(cell, Pointer) else None
         self.cell: Cell = cell if inner is None else inner.cell
-        self.path = tuple(path) if inner is None else (*inner.path, *path)
+        self.path: tuple[Any, ...] = tuple(path) if inner is None else (*inner.path, *path)
 
     @property
     def value(self) -> Any:

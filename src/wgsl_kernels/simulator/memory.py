@@ -28,7 +28,7 @@ class Memory:
         name: The variable.
         words: The words.
         count: How many of them each invocation sees.
-        stride: The bytes of an element where it is an array, else those of a number.
+        stride: The bytes of an element where it is an array, else 0.
         first: The first word that is seen: one number, or one for each invocation, as each
             workgroup has memory of its own.
     """
@@ -36,7 +36,7 @@ class Memory:
     __slots__ = ("count", "first", "name", "stride", "views", "words")
 
     def __init__(
-        self, name: str, words: Words, count: int, stride: int = 4, first: Any = None
+        self, name: str, words: Words, count: int, stride: int = 0, first: Any = None
     ) -> None:
         self.name, self.words, self.count = name, words, count
         self.stride, self.first = stride, first
@@ -99,9 +99,7 @@ class Run:
             self.log.read(memory, places, real, lanes, _SIZES[scalar], site)
         return memory.views[scalar][memory.place(at, _SIZES[scalar])]
 
-    def store(
-        self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int
-    ) -> None:
+    def store(self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int) -> None:
         """Write elements of memory; of several to one place the last counts."""
         size = _SIZES[scalar]
         if self.log is not None:
@@ -176,9 +174,9 @@ class Run:
         lanes, places = self._active(at, mask)
         good = (places >= 0) & (places < memory.count * 4 // size)
         if self.log is not None and not good.all():
-            bad, stride = ~good, max(1, memory.stride // size)
-            length = memory.count * 4 // memory.stride
-            self.log.outside(memory, places[bad], lanes[bad], length, site, stride)
+            bad, stride = ~good, memory.stride or size
+            length, numbers = memory.count * 4 // stride, stride // size
+            self.log.outside(memory, places[bad], lanes[bad], length, site, numbers)
         lanes, places = lanes[good], places[good]
         return lanes, places, memory.place(places, size, lanes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,6 +53,13 @@ class EndlessLoopError(Exception):
         self.begin = begin
 
 
+class Site(NamedTuple):
+    """A place of the text where memory is accessed."""
+
+    span: Span
+    is_written: bool
+
+
 class ModuleCompiler:
     """A module's functions, each compiled when it is first asked for.
 
@@ -84,7 +91,7 @@ class ModuleCompiler:
         self.variables = module.variables
         self.values = module.constants
         self.sources: dict[str, str] = {}
-        self.sites: list[Span] = []
+        self.sites: list[Site] = []
         self._effects: dict[str, bool] = {}
         self._given = constants
         self._numbers = itertools.count()
@@ -122,7 +129,7 @@ class ModuleCompiler:
             self.sources[name] = ""  # one that calls itself is no WGSL
             source = FunctionCompiler(self, self.functions[name]).compile(python)
             self.sources[name] = source
-            exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)  # noqa: S102
+            exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
         return python
 
     def has_effects(self, node: tree.Node) -> bool:
@@ -131,6 +138,12 @@ class ModuleCompiler:
             isinstance(one, tree.Call)
             and (one.callee.name in self.functions or one.callee.name.startswith("atomic"))
             for one in descendants(node)
+        )
+
+    def is_guarded(self, node: tree.Node) -> bool:
+        """Say whether an expression may do what must not be done where it is not wanted."""
+        return self.has_effects(node) or any(
+            isinstance(one, tree.Index) for one in descendants(node)
         )
 
     def takes_bits(self, node: tree.Call, given: Type, wanted: Type) -> None:
@@ -144,9 +157,9 @@ class ModuleCompiler:
             message = "bitcast takes a number apart as bits, which are none of a float64."
             raise RefusedError(message, node.begin)
 
-    def site(self, node: tree.Node) -> int:
-        """Return the number of a place."""
-        self.sites.append(node.span)
+    def site(self, node: tree.Node, *, is_written: bool) -> int:
+        """Return the number of a place where memory is read or written."""
+        self.sites.append(Site(node.span, is_written))
         return len(self.sites) - 1
 
     # Types.
@@ -176,8 +189,8 @@ class ModuleCompiler:
         return 2 if scalar.name == "f16" else 4
 
     def spacing(self, type_: Type) -> int:
-        """Return the bytes of an array's elements; of anything else those of a number."""
-        return self.stride(type_) if isinstance(type_, Array) else 4
+        """Return the bytes of an array's elements, 0 for anything else."""
+        return self.stride(type_) if isinstance(type_, Array) else 0
 
     def element(self, type_: Type) -> Type:
         """Return what an array, a vector or a matrix is made of."""
@@ -282,7 +295,7 @@ class ModuleCompiler:
         """Return the value that a declaration at module level gives."""
         if node.value is None:
             assert node.type is not None
-            return eval(self.zero(self.named(node.type)), self.globals)  # noqa: S307
+            return eval(self.zero(self.named(node.type)), self.globals)
         writer = FunctionCompiler(self, _EMPTY)
         given = value_of(writer.type_of(node.value))
         is_const = isinstance(node, tree.Value) and node.keyword == "const"
@@ -291,7 +304,7 @@ class ModuleCompiler:
             wanted = self.named(node.type)
         result = writer.value(node.value, wanted)
         lines = "\n".join(("def made(m):", *writer.lines, f"    return {result}", ""))
-        exec(lines, self.globals)  # noqa: S102
+        exec(lines, self.globals)
         return self.globals.pop("made")(True)
 
 

@@ -119,7 +119,7 @@ class FunctionCompiler(ExpressionCompiler):
         if node.target is None:
             self.kept(self.value(node.value))
             return
-        place = self.place(node.target)
+        place = self.target(node.target)
         type_ = value_of(place.type)
         if node.operator == "=":
             self.put(place, self.value(node.value, type_))
@@ -130,6 +130,13 @@ class FunctionCompiler(ExpressionCompiler):
         given = self.type_of(node.value)
         value = self.value(node.value)
         self.put(place, self.combined(operator, self.read(place), type_, value, given))
+
+    def target(self, node: tree.Expression) -> Place:
+        """Return the place that is written to."""
+        self.is_target = True
+        found = self.place(node)
+        self.is_target = False
+        return found
 
     def settled(self, place: MemoryPlace) -> MemoryPlace:
         """Return a place whose address is computed once."""
@@ -162,7 +169,7 @@ class FunctionCompiler(ExpressionCompiler):
             self.put(part, f"{whole}[{number}]")
 
     def step(self, node: tree.IncrementStatement) -> None:
-        place = self.place(node.target)
+        place = self.target(node.target)
         if isinstance(place, MemoryPlace):
             place = self.settled(place)
         scalar = scalar_of(place.type)

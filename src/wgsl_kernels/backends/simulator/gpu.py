@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
-    from wgsl_kernels.simulator.dispatch import EntryPoint
     from wgsl_kernels.simulator.accesses import AccessLog
+    from wgsl_kernels.simulator.dispatch import EntryPoint
     from wgsl_kernels.simulator.memory import Words
 
 LEAST_LANES = 32

@@ -10,10 +10,12 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.runtime.debugging import fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
+from wgsl_kernels.bench.checking.simulated import JUDGED, accesses
 from wgsl_kernels.bench.checking.subject import Subject, once
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import tensors_for
 
@@ -36,7 +38,19 @@ def _device() -> Device:
 
 
 def watched(subject: Subject, case: Case) -> list[Finding]:
-    """Run a case with shaders that watch themselves, and return what they noted."""
+    """Run a case on the simulator and with shaders that watch themselves; return what they noted.
+
+    What the simulator can run it judges; the device's own notes of the same are left out.
+    """
+    try:
+        seen = accesses(subject, case)
+    except ShaderError:  # it does what is not simulated
+        return _on_device(subject, case)
+    noted = [one for one in _on_device(subject, case) if one.code not in JUDGED]
+    return once([*seen, *noted], lambda one: (one.code, one.place))
+
+
+def _on_device(subject: Subject, case: Case) -> list[Finding]:
     sample = case.sample
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)

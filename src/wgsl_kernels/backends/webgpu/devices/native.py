@@ -41,8 +41,8 @@ SPINS = 40
 class NativeCalls:
     """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
 
-    ``gpu_error`` is what wgpu raises; ``writer`` takes a queue and a buffer, and returns what writes at its start, given what
-    ``pinned`` gave for the bytes, and how many of them; ``send`` takes a queue, a finished command
+    ``gpu_error`` is what wgpu raises; ``writer`` takes a queue and a buffer, and returns what
+    writes at its start, given what ``pinned`` gave for the bytes, and how many of them; ``send`` takes a queue, a finished command
     buffer, and what notes that it was submitted.
     """
 
@@ -170,7 +170,8 @@ def _direct_calls() -> NativeCalls:
 def _gpu_error() -> type[Exception]:
     import wgpu
 
-    return wgpu.GPUError
+    found: type[Exception] = wgpu.GPUError
+    return found
 
 
 def at_once(poll: Poll) -> None:

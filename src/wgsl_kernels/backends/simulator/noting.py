@@ -1,0 +1,83 @@
+"""Noting what the dispatches of a block read and write."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.simulator.accesses import AccessLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.simulator.accesses import Access
+    from wgsl_kernels.simulator.dispatch import EntryPoint
+    from wgsl_kernels.simulator.module import Site
+
+
+@dataclass(frozen=True, slots=True)
+class WrongAccess:
+    """An access that is wrong, and where.
+
+    Attributes:
+        access: What is wrong.
+        dispatch: The dispatch.
+        site: The place in its text.
+        other: The place of the access before, None where there was none.
+    """
+
+    access: Access
+    dispatch: Dispatch
+    site: Site
+    other: Site | None
+
+
+@contextmanager
+def noting(device: Device) -> Iterator[list[WrongAccess]]:
+    """Have a block's dispatches on a simulated device noted; the list grows meanwhile."""
+    found: list[WrongAccess] = []
+    simulated, own = device._device, vars(device)
+    plain, before = device.run, simulated.log
+
+    def run(ready: Ready, storages: Sequence[Storage]) -> None:
+        if ready.origin is None or not ready.work:
+            plain(ready, storages)
+            return
+        device.flush()
+        noted: list[tuple[EntryPoint, AccessLog]] = []
+
+        def log(entry: EntryPoint) -> AccessLog:
+            noted.append((entry, AccessLog()))
+            return noted[-1][1]
+
+        simulated.log = log
+        try:
+            plain(ready, storages)
+            device.flush()
+        finally:
+            simulated.log = before
+        dispatch = ready.origin[1]
+        for entry, one in noted:
+            sites = entry.module.sites
+            found.extend(
+                WrongAccess(
+                    access,
+                    dispatch,
+                    sites[access.site],
+                    None if access.other_site < 0 else sites[access.other_site],
+                )
+                for access in one.found.values()
+            )
+
+    with device.lock:
+        own["run"] = run
+    try:
+        yield found
+    finally:
+        with device.lock:
+            own.pop("run", None)

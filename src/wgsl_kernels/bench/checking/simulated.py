@@ -1,0 +1,79 @@
+"""Is it safe: what the simulator sees of each access to memory, on any machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.backends.simulator.backend import SimulatorBackend
+from wgsl_kernels.backends.simulator.noting import noting
+from wgsl_kernels.bench.checking.subject import once
+from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
+from wgsl_kernels.testing.inputs import tensors_for
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.simulator.noting import WrongAccess
+    from wgsl_kernels.bench.checking.cases import Case
+    from wgsl_kernels.bench.checking.subject import Subject
+    from wgsl_kernels.wgsl.errors.findings import Finding
+
+JUDGED = frozenset(
+    {"out-of-bounds-read", "out-of-bounds-write", "write-race", "read-race", "unset-workgroup-read"}
+)
+"""What is judged here where a case can be simulated."""
+
+
+def accesses(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case on the simulator, and return what is wrong with its accesses to memory.
+
+    Raises:
+        ShaderError: It does what is not simulated.
+    """
+    sample = case.sample
+    driver = find_driver("simulator")
+    assert isinstance(driver, SimulatorBackend)
+    with only("simulator", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(case.arrays)
+        with noting(driver.open()) as wrong:
+            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
+                one.numpy()
+    found = [_finding(subject, case, one) for one in wrong]
+    return once(found, lambda one: (one.code, one.place))
+
+
+def _finding(subject: Subject, case: Case, wrong: WrongAccess) -> Finding:
+    code, words = _said(wrong)
+    module = wrong.dispatch.module
+    evidence = [("case", case.id)]
+    if wrong.other is not None and wrong.other.span != wrong.site.span:
+        other = subject.placed(code, words, module, wrong.other.span)
+        evidence.append(("other access", other.place))
+    return subject.placed(code, words, module, wrong.site.span, evidence=tuple(evidence))
+
+
+def _said(wrong: WrongAccess) -> tuple[str, str]:
+    """Return the code and the words of an access that is wrong."""
+    one = wrong.access
+    at = one.memory if one.at < 0 and one.kind != "outside" else f"{one.memory}[{one.at}]"
+    if one.kind == "outside":
+        code = "out-of-bounds-write" if wrong.site.is_written else "out-of-bounds-read"
+        return code, f"{at} of {one.length}, invocation {one.invocation}."
+    if one.kind == "unset":
+        return "unset-workgroup-read", (
+            f"{at} is read by invocation {one.invocation} before anything is written there. "
+            "Some drivers leave there what the workgroup before wrote."
+        )
+    if one.kind == "write-race":
+        return "write-race", f"{at} is written by invocations {one.other} and {one.invocation}."
+    both = f"invocations {one.other} and {one.invocation}"
+    if one.is_across:
+        return "read-race", (
+            f"{at} is read by one of {both} and written by the other, of another workgroup, which "
+            "no barrier orders. Make two dispatches."
+        )
+    return "read-race", (
+        f"{at} is read by one of {both} and written by the other, with nothing between. Put a "
+        "barrier there."
+    )
