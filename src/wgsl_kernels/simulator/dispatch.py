@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.memory import Words
     from wgsl_kernels.wgsl.syntax.places import Text
 
+Order: TypeAlias = Literal["forward", "reversed", "shuffled"]
 MOST_LANES = 1 << 16
 """Invocations that run at once; whole workgroups, one at least."""
 
@@ -46,6 +47,7 @@ class EntryPoint:
         bound: Mapping[tuple[int, int] | str, Words],
         *,
         subgroup_size: int = 32,
+        order: Order = "forward",
         log: AccessLog | None = None,
     ) -> None:
         """Run all workgroups, which changes the words that are bound.
@@ -55,6 +57,7 @@ class EntryPoint:
             bound: The words of each buffer by its group and binding; those of ``immediate``
                 variables under that word.
             subgroup_size: Invocations of a subgroup.
+            order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
 
         Raises:
@@ -63,11 +66,13 @@ class EntryPoint:
         shared = self._shared(bound)
         workgroup = self.size[0] * self.size[1] * self.size[2]
         try:
-            for first, number in _parts(groups, workgroup):
+            parts = list(_parts(groups, workgroup))
+            for first, number in parts if order == "forward" else reversed(parts):
                 subgroups = Subgroups(subgroup_size, workgroup, number * workgroup)
                 if log is not None:
                     log.begin(workgroup, first * workgroup)
-                self._run(groups, first, Run(subgroups.count, subgroups, log), shared)
+                run = Run(subgroups.count, subgroups, log)
+                self._run(groups, first, run, shared, self._order(run, order))
         except EndlessLoopError as error:
             message = "this loop goes on for too long to be simulated."
             raise ShaderError(self.module.text.point(message, error.begin)) from None
@@ -78,10 +83,11 @@ class EntryPoint:
         first: int,
         run: Run,
         shared: Mapping[str, Memory],
+        invocations: Any,
     ) -> None:
         module, subgroups = self.module, run.subgroups
-        within = run.lanes % subgroups.workgroup
-        number = run.lanes // subgroups.workgroup
+        within = invocations % subgroups.workgroup
+        number = invocations // subgroups.workgroup
         known = module.globals
         known["R"] = run
         known |= module.first_values()
@@ -91,13 +97,27 @@ class EntryPoint:
                 assert node.type is not None
                 type_ = module.named(node.type)
                 size = module.words(type_)
-                words = np.zeros(size * (int(number[-1]) + 1), np.uint32)
+                words = np.zeros(size * (run.count // subgroups.workgroup), np.uint32)
                 memory = Memory(name, words, size, module.spacing(type_), number * size)
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
         with np.errstate(all="ignore"):
             function(True, *given)
+
+    def _order(self, run: Run, order: Order) -> Any:
+        """Return which invocation comes when; those of a subgroup stay side by side."""
+        if order == "forward":
+            return run.lanes
+        size = run.subgroups.workgroup
+        rows = run.lanes.reshape(-1, size)[::-1]
+        if order == "shuffled":
+            rows = np.random.default_rng(0).permutation(rows)
+        if self.module.uses_subgroups:
+            return rows.ravel()
+        if order == "reversed":
+            return rows[:, ::-1].ravel()
+        return np.random.default_rng(1).permuted(rows, axis=1).ravel()
 
     def _shared(self, bound: Mapping[tuple[int, int] | str, Words]) -> dict[str, Memory]:
         """Return the memory of variables that all workgroups share."""

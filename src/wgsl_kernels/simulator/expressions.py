@@ -103,7 +103,7 @@ class MemoryPlace:
 
     def address(self, size: int) -> str:
         """Return the expression of its address, in elements of ``size`` bytes."""
-        parts = [one if n == size else f"{one} * {n // size}" for one, n in self.terms]
+        parts = [_times(one, n, size) for one, n in self.terms]
         if self.offset or not parts:
             parts.append(str(self.offset // size))
         return " + ".join(parts)
@@ -570,6 +570,13 @@ class ExpressionCompiler:
             return [made(f"{whole}[{c}][{r}]") for c, r in numbers]
         assert isinstance(given, Vector)
         return [made(f"{whole}[{number}]") for number in range(given.size)]
+
+
+def _times(index: str, stride: int, size: int) -> str:
+    """Return how many elements of ``size`` bytes an index is that counts ``stride`` bytes."""
+    if stride == size:
+        return index
+    return f"{index} // {size // stride}" if stride < size else f"{index} * {stride // size}"
 
 
 def _listed(parts: Sequence[str]) -> str:

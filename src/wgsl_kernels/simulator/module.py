@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -119,6 +121,11 @@ class ModuleCompiler:
         for node in in_order_of_need(module.declarations):
             if isinstance(node, tree.Value):
                 self._declare(node)
+
+    @functools.cached_property
+    def uses_subgroups(self) -> bool:
+        """Whether it names anything of subgroups."""
+        return re.search(r"\b(subgroup|quad[SB])", self.text.text) is not None
 
     # Functions.
 

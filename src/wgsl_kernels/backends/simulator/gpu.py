@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.dispatch import EntryPoint
+    from wgsl_kernels.simulator.dispatch import EntryPoint, Order
     from wgsl_kernels.simulator.memory import Words
 
 LEAST_LANES = 32
@@ -69,6 +69,7 @@ class NumpyDevice:
 
     Attributes:
         lanes: Invocations of a subgroup.
+        order: In which order invocations run.
         log: Returns what notes the accesses of a dispatch, given what is about to run.
     """
 
@@ -77,6 +78,7 @@ class NumpyDevice:
         self.features = features
         self.queue = NumpyQueue()
         self.lanes = lanes
+        self.order: Order = "forward"
         self.log: Callable[[EntryPoint], AccessLog | None] = _nobody
 
     def create_buffer(self, *, label: str, size: int, usage: int) -> NumpyBuffer:
@@ -140,7 +142,7 @@ class _Pass:
             begin = (first + (self.offset if is_moving else 0)) // 4
             bound[0, number] = buffer.words[begin : begin + -(-size // 4)]
         entry, device = self.pipeline.entry, self.pipeline.device
-        run = partial(entry.run, (x, y, z), bound, subgroup_size=device.lanes)
+        run = partial(entry.run, (x, y, z), bound, subgroup_size=device.lanes, order=device.order)
         self.runs.append(lambda: run(log=device.log(entry)))
 
 

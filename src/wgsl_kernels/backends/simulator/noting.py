@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.simulator.accesses import Access
-    from wgsl_kernels.simulator.dispatch import EntryPoint
+    from wgsl_kernels.simulator.dispatch import EntryPoint, Order
     from wgsl_kernels.simulator.module import Site
 
 
@@ -81,3 +81,16 @@ def noting(device: Device) -> Iterator[list[WrongAccess]]:
     finally:
         with device.lock:
             own.pop("run", None)
+
+
+@contextmanager
+def ordered(device: Device, order: Order) -> Iterator[None]:
+    """Have a block's dispatches on a simulated device run in another order of invocations."""
+    simulated = device._device
+    device.flush()
+    before, simulated.order = simulated.order, order
+    try:
+        yield
+    finally:
+        device.flush()
+        simulated.order = before

@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
-from wgsl_kernels.bench.checking import cases
+from wgsl_kernels.bench.checking import cases, simulated
 from wgsl_kernels.bench.checking.shrinking import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import only
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.simulator.dispatch import Order
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -292,7 +293,19 @@ def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if found:
             yield found
             return
-    yield []
+    yield _in_orders(subject, case)
+
+
+def _in_orders(subject: Subject, case: Case) -> list[Finding]:
+    """Compare the bits of runs whose invocations come in other orders, on the simulator."""
+    want = _attempt(lambda: simulated.results(case, "forward"))
+    orders: tuple[Order, ...] = ("reversed", "shuffled")
+    for order in orders if want is not None else ():
+        got, what = simulated.results(case, order), f"invocations {order}"
+        found = _same_bits(subject, case, want or [], got, "order-dependent", what)
+        if found:
+            return found
+    return []
 
 
 def _alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:

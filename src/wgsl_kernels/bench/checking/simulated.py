@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
-from wgsl_kernels.backends.simulator.noting import noting
+from wgsl_kernels.backends.simulator.noting import noting, ordered
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -15,8 +15,10 @@ from wgsl_kernels.testing.inputs import tensors_for
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.simulator.noting import WrongAccess
-    from wgsl_kernels.bench.checking.cases import Case
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.checking.subject import Subject
+    from wgsl_kernels.simulator.dispatch import Order
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 JUDGED = frozenset(
@@ -32,15 +34,34 @@ def accesses(subject: Subject, case: Case) -> list[Finding]:
         ShaderError: It does what is not simulated.
     """
     sample = case.sample
-    driver = find_driver("simulator")
-    assert isinstance(driver, SimulatorBackend)
     with only("simulator", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
-        with noting(driver.open()) as wrong:
+        with noting(_device()) as wrong:
             for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
                 one.numpy()
     found = [_finding(subject, case, one) for one in wrong]
     return once(found, lambda one: (one.code, one.place))
+
+
+def results(case: Case, order: Order) -> list[Array]:
+    """Run a case on the simulator with its invocations in an order, and return the results.
+
+    Raises:
+        ShaderError: It does what is not simulated.
+    """
+    sample = case.sample
+    with only("simulator", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(case.arrays)
+        with ordered(_device(), order):
+            return [
+                one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
+            ]
+
+
+def _device() -> Device:
+    driver = find_driver("simulator")
+    assert isinstance(driver, SimulatorBackend)
+    return driver.open()
 
 
 def _finding(subject: Subject, case: Case, wrong: WrongAccess) -> Finding:

@@ -69,6 +69,7 @@ right    warning claimed-dtype          a dtype that coverage() claims and that 
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
 right    error   wrong-captured         other bits where the kernel is replayed
 right    error   unstable               other bits from run to run
+right    error   order-dependent        other bits where invocations come in another order
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range

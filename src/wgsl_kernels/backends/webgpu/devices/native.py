@@ -42,8 +42,8 @@ class NativeCalls:
     """The calls of the hot path; ``handle`` gives what they take in place of a wgpu-py object.
 
     ``gpu_error`` is what wgpu raises; ``writer`` takes a queue and a buffer, and returns what
-    writes at its start, given what ``pinned`` gave for the bytes, and how many of them; ``send`` takes a queue, a finished command
-    buffer, and what notes that it was submitted.
+    writes at its start, given what ``pinned`` gave for the bytes, and how many of them; ``send``
+    takes a queue, a finished command buffer, and what notes that it was submitted.
     """
 
     direct: bool
