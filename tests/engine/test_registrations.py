@@ -15,8 +15,8 @@ from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.drivers.driver import Usage
-from wgsl_kernels.engine.registry import registry
 from wgsl_kernels.engine.execution import plans
+from wgsl_kernels.engine.registry import registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

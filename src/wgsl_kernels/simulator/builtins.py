@@ -62,7 +62,7 @@ def divided(a: Any, b: Any) -> Any:
     safe = np.where(bad, a.dtype.type(1), b)
     quotient = a // safe
     rest = a - quotient * safe
-    raised = (rest != 0) & ((rest < 0) != (safe < 0))
+    raised = (rest != 0) & ((a < 0) != (safe < 0))  # NumPy rounds down
     return np.where(bad, a, quotient + raised.astype(a.dtype))
 
 

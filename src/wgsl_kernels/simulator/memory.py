@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.subgroups import Subgroups
 
-Words = np.ndarray[tuple[int], np.dtype[np.uint32]]
+Words = np.ndarray[Any, np.dtype[np.uint32]]
 _SIZES = {"u32": 4, "i32": 4, "f32": 4, "f16": 2}
 
 
