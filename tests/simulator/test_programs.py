@@ -94,7 +94,7 @@ PROGRAMS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
           for (var k = 0; k < 4; k++) { if (a < f32(k) - 1.5) { return f32(k); } }
           return 9.0;
         }""",
-        lambda x: np.add(*[np.select([a < k - 1.5 for k in range(4)], range(4), 9) for a in (x, -x)]),
+        lambda x: _first_below(x) + _first_below(-x),
     ),
     "pointers to variables and their parts": (
         """var v = V(x[i], array<f32, 2>(0.0, 1.0)); var n = 1.0;
@@ -199,6 +199,10 @@ PROGRAMS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
         + 1.5,
     ),
 }  # fmt: skip
+
+
+def _first_below(x: Array) -> Array:
+    return np.select([x < k - 1.5 for k in range(4)], range(4), 9)
 
 
 def _tree(rows: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.declare.kernel import add_form
+from wgsl_kernels.backends.webgpu.declare.kernel import add_deriver, add_form
 from wgsl_kernels.engine.drivers.backends import register_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.backend import CpuBackend
     from wgsl_kernels.backends.simulator.backend import SimulatorBackend
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.engine.registry.registry import Kernel
 
 REAL_GPU, CPU, SOFTWARE = 20, 10, 0
@@ -27,6 +28,7 @@ def _cpu() -> CpuBackend:
 
 def _webgpu() -> WebGpuBackend:
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 
     return WebGpuBackend()
 
@@ -63,9 +65,23 @@ def _product(*given: Any) -> Kernel:
     return product_kernel(*given)
 
 
+def _derive_gradient(shader: ShaderKernel, *, override: bool) -> None:
+    from wgsl_kernels.backends.derived.gradients import derive_gradient
+
+    derive_gradient(shader, override=override)
+
+
+def _derive_cpu(shader: ShaderKernel, *, override: bool) -> None:
+    from wgsl_kernels.backends.derived.twins import derive_cpu
+
+    derive_cpu(shader, override=override)
+
+
 def register_own() -> None:
     """Register ``cpu``, ``webgpu`` and ``simulator``; nothing is started."""
     add_form("product", _product)
+    add_deriver("gradient", _derive_gradient)
+    add_deriver("cpu", _derive_cpu)
     register_backend("cpu", _cpu, CPU)
     register_backend("webgpu", _webgpu, _webgpu_priority)
     register_backend("simulator", _simulator, _never, kernels_of="webgpu")

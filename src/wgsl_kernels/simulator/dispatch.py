@@ -44,7 +44,7 @@ class EntryPoint:
     def run(
         self,
         groups: tuple[int, int, int],
-        bound: Mapping[tuple[int, int] | str, Words],
+        bound: Mapping[Any, Words],
         *,
         subgroup_size: int = 32,
         order: Order = "forward",

@@ -6,6 +6,7 @@ import functools
 import itertools
 import re
 from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from wgsl_kernels.wgsl.types.named import NamedTypes
 from wgsl_kernels.wgsl.types.order import in_order_of_need
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from wgsl_kernels.wgsl.syntax.places import Span
 
@@ -76,7 +77,11 @@ class ModuleCompiler:
     """
 
     def __init__(
-        self, module: tree.Module, constants: Mapping[str, float], float_type: Any = np.float32
+        self,
+        module: tree.Module,
+        constants: Mapping[str, float],
+        float_type: Any = np.float32,
+        leaves: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
     ) -> None:
         """Take a module.
 
@@ -84,6 +89,7 @@ class ModuleCompiler:
             module: The module.
             constants: Values of its overrides.
             float_type: What an ``f32`` is computed as.
+            leaves: Functions of the module that are called in place of their text, by name.
         """
         self.text = module.text
         self.types = infer(module.declarations)
@@ -96,6 +102,7 @@ class ModuleCompiler:
         self.sites: list[Site] = []
         self._effects: dict[str, bool] = {}
         self._given = constants
+        self._leaves = leaves
         self._numbers = itertools.count()
         self.scalars = {**_SCALARS, "f32": float_type}
         own = {f"b_{n}": f for n, f in {**COMPONENTWISE, **WHOLE}.items()}
@@ -132,7 +139,9 @@ class ModuleCompiler:
     def function(self, name: str) -> str:
         """Return what a function is called, and have it compiled."""
         python = f"f_{name}" if name.isascii() else f"f_{list(self.functions).index(name)}"
-        if name not in self.sources:
+        if name in self._leaves:
+            self.globals[python] = partial(_leaf, self._leaves[name])
+        elif name not in self.sources:
             self.sources[name] = ""  # one that calls itself is no WGSL
             source = FunctionCompiler(self, self.functions[name]).compile(python)
             self.sources[name] = source
@@ -313,6 +322,10 @@ class ModuleCompiler:
         lines = "\n".join(("def made(m):", *writer.lines, f"    return {result}", ""))
         exec(lines, self.globals)
         return self.globals.pop("made")(True)
+
+
+def _leaf(function: Callable[..., Any], mask: Any, *given: Any) -> Any:
+    return function(*given)
 
 
 def _rounds(begin: int) -> Iterator[None]:

@@ -7,7 +7,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -63,6 +63,13 @@ def takes(declared: type, **defaults: Any) -> Callable[[F], F]:
 
 
 _TAKES = "_takes"
+
+
+def declared_as(func: F, positional: Sequence[str], keyword_only: Sequence[str]) -> F:
+    """Have ``func``, which takes anything, pass for one that takes these, and return it."""
+    parameters = Parameters(tuple(positional), tuple(keyword_only), {}, {}, False, False)
+    setattr(func, _TAKES, parameters)
+    return func
 
 
 def parameters_of(func: Callable[..., Any]) -> Parameters:

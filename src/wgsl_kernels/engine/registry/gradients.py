@@ -182,11 +182,16 @@ def add_rule(
 ) -> None:
     """Put a rule into the registry, or that there is none; all declarations end here."""
     given = _rule(name, func, origin, none) if func is not None else None
-    present = _rules.get(name)
-    what = f"gradient {name!r}"
-    check_free(what, None if present is None else present.origin, origin, override)
-    _rules[name] = given or GradientRule(name, None, (), origin, because)
-    announce_change(("gradient", name))
+    put_rule(given or GradientRule(name, None, (), origin, because), override=override)
+
+
+def put_rule(rule: GradientRule, *, override: bool = False) -> None:
+    """Put a rule that is made into the registry."""
+    present = _rules.get(rule.name)
+    what = f"gradient {rule.name!r}"
+    check_free(what, None if present is None else present.origin, rule.origin, override)
+    _rules[rule.name] = rule
+    announce_change(("gradient", rule.name))
 
 
 def keeping_for(

@@ -35,6 +35,7 @@ Grid = tuple[int, ...]
 MakeForm: TypeAlias = "Callable[[str, Any, Origin, frozenset[DType] | None, Any], Kernel]"
 """Returns the kernel of a name, its source, its place, its dtypes and its ``params=``."""
 _forms: dict[str, MakeForm] = {}
+_derivers: dict[str, Callable[..., None]] = {}
 _OF_X = ("scan", "window")
 """The forms that tell the output's shape of their one input."""
 _WRITTEN: Mapping[str, DType] = MappingProxyType(
@@ -129,6 +130,11 @@ class ShaderKernel:
         return Sources(self.origin)
 
 
+def add_deriver(what: str, derive: Callable[..., None]) -> None:
+    """Have ``wgsl_kernel(gradient="derive")`` or ``cpu=`` register what follows from a shader."""
+    _derivers[what] = derive
+
+
 def add_form(form: str, make: MakeForm) -> None:
     """Have ``wgsl_kernel(form=form)`` register what ``make`` returns.
 
@@ -147,6 +153,8 @@ def wgsl_kernel(
     groups: Callable[..., Grid] | None = None,
     params: Callable[..., dict[str, Any]] | None = None,
     init: Mapping[str, complex] | None = None,
+    gradient: Literal["derive"] | None = None,
+    cpu: Literal["derive"] | None = None,
     override: bool = False,
 ) -> None: ...
 @overload
@@ -169,6 +177,8 @@ def wgsl_kernel(
     init: Mapping[str, complex] | None = None,
     accepts_epilogue: bool = False,
     repeats: bool | None = None,
+    gradient: Literal["derive"] | None = None,
+    cpu: Literal["derive"] | None = None,
     override: bool = False,
 ) -> Any:
     """Register a shader as the WebGPU kernel ``name``; without ``source``, decorate a function.
@@ -196,10 +206,14 @@ def wgsl_kernel(
             `backends.webgpu.control.gpu.Gpu.repeats`. It is then run for its program alone, from
             the first call on. By default the package's own do, and a user's where a run promises
             it.
+        gradient: ``"derive"`` registers the gradient of a map, too, made of its shader: by each
+            float input, of any order, on both backends.
+        cpu: ``"derive"`` registers the CPU kernel of a map, too, made of its shader.
         override: Whether an existing kernel is replaced.
 
     Raises:
         AlreadyRegistered: Another place has registered one.
+        ShaderError: What is to be derived cannot be; the message points at the reason.
         ArgumentError: The name is no string, ``dtypes`` are none, ``form`` is unknown, or
             ``init`` is not numbers by output, or the shader has no ``main``.
 
@@ -220,6 +234,9 @@ def wgsl_kernel(
         )
         warnings.warn(message, DeprecationWarning, stacklevel=2)
     _check_form(name, form)
+    for word, wanted in (("gradient", gradient), ("cpu", cpu)):
+        if wanted not in (None, "derive"):
+            raise ArgumentError(f"{name}: {word} is {shown(wanted)}; want 'derive', or None.")
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:
             function(name, word, asked)
@@ -243,7 +260,12 @@ def wgsl_kernel(
 
             look_at_outputs(shader)
         add_kernel(kernel_of(shader, allowed), override=override)
+        for what, wanted in (("cpu", cpu), ("gradient", gradient)):
+            if wanted is not None:
+                _derivers[what](shader, override=override)
         return None
+    if gradient is not None or cpu is not None:
+        raise ArgumentError(f"{name}: 'derive' is for shaders; a function says itself what it does.")
 
     def register(func: F) -> F:
         implementation("wgsl_kernel", name, func)

@@ -1,0 +1,260 @@
+"""A map's gradient, from its shader: a kernel for each input that has one, and the rule."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.derived.context import common, declared, given_names, op_of
+from wgsl_kernels.backends.derived.library import RULES
+from wgsl_kernels.backends.derived.twins import Twin
+from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, classify
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
+from wgsl_kernels.backends.webgpu.modules.source import load_text, text_given
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.parameters import declared_as
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
+from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
+from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
+from wgsl_kernels.engine.registry.signature import define_signature
+from wgsl_kernels.engine.values.dtypes import is_differentiable
+from wgsl_kernels.engine.values.shapes import broadcast
+from wgsl_kernels.wgsl.derive.activity import NotDerivableError
+from wgsl_kernels.wgsl.derive.forward import Forward
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.names.rename import rename
+from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.spec import Spec
+    from wgsl_kernels.wgsl.syntax.tree import Function
+
+_FLOATS = frozenset({"f32", "f16", "T", "T_wide"})
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedShader(ShaderKernel):
+    """The shader of a gradient, made of another, anew where that has changed.
+
+    Attributes:
+        parent: The other.
+        wanted: The parameter of its op.
+    """
+
+    parent: ShaderKernel = field(kw_only=True)
+    wanted: str = field(kw_only=True)
+    kept: list[tuple[bytes, Source]] = field(default_factory=list["tuple[bytes, Source]"])
+    """The parent's digest, and what was made of it."""
+
+    @property
+    def source(self) -> Source:
+        """The shader, of what the parent is now."""
+        digest = self.parent.source.digest
+        if not self.kept or self.kept[0][0] != digest:
+            text = gradient_text(self.parent, self.wanted)
+            self.kept[:] = [(digest, load_text(text, self.given, self.origin.folder))]
+        return self.kept[0][1]
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the kernel calls its inputs: the upstream gradient first."""
+        op = op_of(self.source)
+        assert op is not None
+        return tuple([one.name for one in op.parameters if one.name != "i"])
+
+    def look_again(self) -> bool:
+        """Say whether the parent differs from what this was made of."""
+        return bool(self.kept) and self.kept[0][0] != self.parent.source.digest
+
+    def differs(self) -> bool:
+        """Say whether the parent's files differ now."""
+        return self.parent.differs()
+
+
+def derive_gradient(shader: ShaderKernel, *, override: bool = False) -> None:
+    """Register the gradient of a map, and the kernels that it runs.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+        AlreadyRegistered: Another place has registered a gradient.
+
+    Warns:
+        RuntimeWarning: It is zero throughout.
+    """
+    for name in float_parameters(shader):
+        gradient_text(shader, name)  # what cannot be derived is told now
+    names = shader.names()
+    func = partial(_gradients, shader, names, override)
+    rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
+    put_rule(rule, override=override)
+    for name in float_parameters(shader):
+        _register(shader, name, override)
+
+
+def float_parameters(shader: ShaderKernel) -> list[str]:
+    """Return the parameters of a map's op that may have a gradient.
+
+    Raises:
+        ShaderError: The shader is no map, or has none.
+    """
+    source = shader.source
+    op = op_of(source)
+    if classify(source, shader.form) != "map" or op is None:
+        raise ShaderError(
+            f"{shader.name}: gradient='derive' takes maps of floats; its shader is none. Register "
+            f"one with @gradient({shader.name!r})."
+        )
+    found = [one.name for one in op.parameters if _is_float(spell(one.type), one.name)]
+    return [one for one in found if one != "i"]
+
+
+def _is_float(written: str, name: str) -> bool:
+    return written in _FLOATS or written == f"T_{name}"
+
+
+def derived_name(kernel: str, parameter: str) -> str:
+    """Return what the kernel of a gradient by one parameter is called."""
+    return f"{kernel} gradient {parameter}"
+
+
+def gradient_text(shader: ShaderKernel, wanted: str) -> str:
+    """Return the shader of a map's gradient by one parameter.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    source, raw = shader.source, _raw(shader)
+    op = op_of(source)
+    assert op is not None
+    written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
+    others = [
+        *declared(given_names(source, op, "f32")),
+        *parse(common()).declarations,
+        *[one for file in source.imported for one in file.module.declarations],
+    ]
+    try:
+        forward = Forward(
+            source.own.text,
+            source.own.module.declarations,
+            others,
+            RULES,
+            "T" if "f32" not in written else "",
+        )
+        made = forward.map(op.name, wanted, _upstream(op))
+    except NotDerivableError as error:
+        message = f"{shader.name}: the gradient by {wanted}: {error.message}"
+        raise ShaderError(raw.point(message, error.begin)) from None
+    if made.is_zero:
+        message = f"{shader.name}: the gradient by {wanted} is zero throughout."
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    renamed = _without_op(raw)
+    missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
+    imports = "".join(f"import {one};\n" for one in missing)
+    head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
+    return f"{head}{imports}{renamed}\n{made.text}"
+
+
+def _raw(shader: ShaderKernel) -> Text:
+    """Return the file of a shader as it is."""
+    if isinstance(shader, DerivedShader):
+        return Text(shader.given, gradient_text(shader.parent, shader.wanted))
+    origin = shader.origin
+    return text_given(shader.given, origin.folder, origin.inline)
+
+
+def _upstream(op: Function) -> str:
+    names = {one.name for one in op.parameters}
+    return next(one for one in ("dy", "ddy", "dddy", "ddddy") if one not in names)
+
+
+def _without_op(raw: Text) -> str:
+    """Return a file with another name for what a map's forms call."""
+    names = names_of(parse_source(raw).module)
+    there = OP_NAMES & names.module.functions.keys()
+    taken = {one.name for one in names.symbols}
+    new: dict[str, str] = {}
+    for one in there:
+        new[one] = next(w for w in (f"{one}_value", f"{one}_first") if w not in taken)
+    text = TextBuilder()
+    text.quote(raw, Span(0, len(raw.text)), rename(names, new))
+    return text.finish().composed.text
+
+
+def _imported(raw: Text) -> set[str]:
+    """Return the names that a file imports."""
+    found: set[str] = set()
+    for one in parse_source(raw).imports:
+        found.add(one.name)
+    return found
+
+
+def _register(shader: ShaderKernel, wanted: str, override: bool) -> None:
+    name = derived_name(shader.name, wanted)
+    given = f"<gradient of {shader.name} by {wanted}>"
+    made = DerivedShader(name, given, shader.origin, parent=shader, wanted=wanted)
+    floats = frozenset({"float32", "float16", "float64"})
+    add_kernel(kernel_of(made, floats - {"float64"}), override=override)
+    twin = Kernel(name, "cpu", Twin(made), shader.origin, floats, names=made.names, files=[made])
+    add_kernel(twin, override=override)
+    attrs = shader.source.structs.get("Attrs")
+    shaped = declared_as(
+        _shape_rule(name), made.names(), [] if attrs is None else [one.name for one in attrs.fields]
+    )
+    define_signature(name, shaped, origin=shader.origin, override=override)
+    second = partial(_second, made, override)
+    rule = GradientRule(name, second, ("upstream", *made.names()), shader.origin, any_attr=True)
+    put_rule(rule, override=override)
+
+
+def _shape_rule(kernel: str) -> Callable[..., Spec]:
+    def shaped(*specs: Spec, **attrs: Any) -> Spec:
+        named = {f"input {at}": one for at, one in enumerate(specs)}
+        return specs[0].like(shape=broadcast(kernel, **named))
+
+    return shaped
+
+
+def _second(shader: DerivedShader, override: bool, dy: Tensor, *values: Tensor, **attrs: Any) -> Any:
+    """Derive a derivative when it is first differentiated."""
+    names = shader.names()
+    for one in float_parameters(shader):
+        _register(shader, one, True)
+    func = partial(_gradients, shader, names, override)
+    rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
+    put_rule(rule, override=True)
+    return func(dy, *values, **attrs)
+
+
+def _gradients(
+    shader: ShaderKernel,
+    names: Sequence[str],
+    override: bool,
+    dy: Tensor,
+    *values: Tensor,
+    **attrs: Any,
+) -> list[Any]:
+    op = op_of(shader.source)
+    assert op is not None
+    given = {wgsl_name(name): one for name, one in zip(names, values, strict=True)}
+    ordered = [given[one.name] for one in op.parameters if one.name in given]
+    wanted = float_parameters(shader)
+
+    def by(name: str, x: Tensor) -> Tensor:
+        found = run(derived_name(shader.name, name), dy, *ordered, **attrs)
+        return unbroadcast(found, x.shape)
+
+    return [
+        partial(by, name, x) if name in wanted and is_differentiable(x.dtype) else None
+        for name, x in given.items()
+    ]

@@ -1,0 +1,155 @@
+"""A map's CPU kernel, from its shader: the same text, on NumPy, in float64 where that is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.derived.context import common, given_names, op_of
+from wgsl_kernels.backends.derived.library import LEAVES
+from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.recent import Recent
+from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
+from wgsl_kernels.simulator.expressions import RefusedError
+from wgsl_kernels.simulator.masks import Cell
+from wgsl_kernels.simulator.module import ModuleCompiler
+from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
+from wgsl_kernels.wgsl.types.kinds import Scalar, Vector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.wgsl.syntax.source_map import SourceMap
+    from wgsl_kernels.wgsl.syntax.tree import Function
+
+_SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
+TWIN_BYTES = 100_000
+"""What a compiled twin takes, about."""
+
+
+class Twin:
+    """A CPU kernel made of a shader.
+
+    Attributes:
+        shader: The shader, a map.
+    """
+
+    def __init__(self, shader: ShaderKernel) -> None:
+        """Refuse at once what cannot be run.
+
+        Raises:
+            ShaderError: The shader is no map, or does what does not run on NumPy in float64.
+        """
+        self.shader = shader
+        self._made: Recent[tuple[bytes, str, bool], Compiled] = Recent(TWIN_BYTES)
+        source = shader.source
+        if classify(source, shader.form) != "map":
+            raise ArgumentError(f"{shader.name}: cpu='derive' takes maps; write a CPU kernel.")
+        for dtype in VARIANTS:
+            if dtype in ("float32", "int32", "bool") and op_of(source, dtype) is not None:
+                self.compiled(dtype)
+                break
+
+    def compiled(self, dtype: str) -> Compiled:
+        """Return the functions for a first input of this dtype."""
+        source = self.shader.source
+        key = source.digest, dtype, dtype == "float64"
+        return self._made[key] or self._made.keep(key, Compiled(self.shader.name, source, dtype))
+
+    def __call__(self, *arrays: Any, **attrs: Any) -> Any:
+        """Return the map of arrays."""
+        given = [one for one in arrays if one is not None]
+        dtype = str(given[0].dtype) if given else "float32"
+        names = [wgsl_name(one) for one in self.shader.names()]
+        values = dict(zip(names, arrays, strict=True))
+        return self.compiled(dtype).run(values, attrs)
+
+
+class Compiled:
+    """A map on NumPy, for one dtype."""
+
+    def __init__(self, kernel: str, source: Source, dtype: str) -> None:
+        """Compile it.
+
+        Raises:
+            ShaderError: It does what does not run on NumPy; the message points at the line.
+        """
+        scalar = _SCALARS.get(dtype, "i32")
+        op = op_of(source, "float32" if dtype == "float64" else dtype)
+        if op is None:
+            raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
+        self.kernel, self.op, self._source = kernel, op, source
+        whole = _whole(source, op, scalar)
+        float_type = np.float64 if dtype == "float64" else np.float32
+        try:
+            self._module = ModuleCompiler(parse(whole.composed), {}, float_type, LEAVES)
+            self._function = self._module.globals[self._module.function(op.name)]
+        except RefusedError as error:
+            place = whole.composed.place(error.begin)
+            text, place = whole.origin(place.line, place.column)
+            raise ShaderError(f"{kernel}: {text.point(error.message, text.offset(place))}") from None
+
+    def run(self, values: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
+        """Return the map of arrays by name."""
+        present = [one for one in values.values() if one is not None]
+        shape = np.broadcast_shapes(*[one.shape for one in present])
+        given: list[Any] = []
+        for one in self.op.parameters:
+            value = values.get(one.name)
+            if value is None and one.name == "i":
+                value = np.arange(int(np.prod(shape)), dtype=np.uint32).reshape(shape)
+            given.append(value)
+        module = self._module
+        module.globals.update(module.first_values())
+        if "attrs" in module.variables:
+            module.globals[module.private("attrs")] = Cell(self._attributes(attrs))
+        with np.errstate(all="ignore"):
+            found = self._function(True, *given)
+        return np.array(np.broadcast_to(found, shape))
+
+    def _attributes(self, attrs: Mapping[str, Any]) -> list[Any]:
+        found: list[Any] = []
+        for field in self._source.structs["Attrs"].fields:
+            if field.name not in attrs:
+                raise ArgumentError(f"{self.kernel}: attribute {field.name!r} is missing.")
+            type_, value = self._module.named(field.type), attrs[field.name]
+            if isinstance(type_, Vector):
+                found.append([self._module.scalars[type_.element.name](one) for one in value])
+            else:
+                assert isinstance(type_, Scalar)
+                found.append(self._module.scalars[type_.name](value))
+        return found
+
+
+def derive_cpu(shader: ShaderKernel, *, override: bool = False) -> None:
+    """Register the CPU kernel of a map.
+
+    Raises:
+        ShaderError: It does what does not run on NumPy; the message points at the line.
+        AlreadyRegistered: Another place has registered one.
+    """
+    twin = Kernel(
+        shader.name, "cpu", Twin(shader), shader.origin, names=shader.names, files=[shader]
+    )
+    add_kernel(twin, override=override)
+
+
+def _whole(source: Source, op: Function, scalar: str) -> SourceMap:
+    """Return a text of a map that lacks nothing."""
+    text = TextBuilder()
+    text.generate(given_names(source, op, scalar))
+    shared = common()
+    text.quote(shared, Span(0, len(shared.text)))
+    for file in source.files:
+        for one in file.module.declarations:
+            text.generate("\n")
+            text.quote(file.text, one.span)
+    return text.finish()

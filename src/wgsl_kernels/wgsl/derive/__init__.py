@@ -1,0 +1,1 @@
+"""Derivatives of WGSL functions, as WGSL: forward mode, by transforming the text."""

@@ -1,0 +1,577 @@
+"""A map's derivative as another map: tangents beside values, statement by statement.
+
+Control flow stays as it is written, so loops, branches and early returns need no tape. What has no
+tangent is copied as it stands; of a function that is called a copy is made for each set of its
+arguments that have one.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_of
+from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.infer import infer
+from wgsl_kernels.wgsl.types.kinds import (
+    Matrix,
+    Scalar,
+    Type,
+    concrete,
+    scalar_of,
+    value_of,
+)
+from wgsl_kernels.wgsl.types.named import NamedTypes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+_PLAIN = re.compile(r"-?[\w.\[\]]+(?:\(\))?")
+"""What needs no parentheses and is as cheap written twice."""
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A derivative.
+
+    Attributes:
+        text: The functions that were made, the map among them.
+        imports: What they name that must be imported.
+        is_zero: Whether it is zero throughout.
+    """
+
+    text: str
+    imports: tuple[str, ...]
+    is_zero: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Dual:
+    """A value as WGSL, and its tangent, None where that is zero."""
+
+    value: str
+    tangent: str | None = None
+
+
+class Forward:
+    """Derives one map by one of its parameters."""
+
+    def __init__(
+        self,
+        text: Text,
+        own: Sequence[tree.Declaration],
+        others: Iterable[tree.Declaration],
+        rules: Mapping[str, Rule],
+        generic: str = "",
+    ) -> None:
+        """Take the map's file.
+
+        Args:
+            text: Its text, of which what has no tangent is copied.
+            own: Its declarations.
+            others: What it names that is declared elsewhere.
+            rules: The derivatives of functions of a library.
+            generic: A type that stands for ``f32`` in what is made.
+        """
+        self.text = text
+        known = (*others, *own)
+        self.types = infer(known)
+        self.functions = {d.name: d for d in own if isinstance(d, tree.Function)}
+        self.rules = {**BUILTINS, **rules, **self._custom()}
+        named = NamedTypes(known)
+        self.activity = Activity(self.types, named, self.functions, self.rules)
+        self._generic = generic
+        self._words = set(_WORD.findall(text.text))
+        self._prefix = next(
+            one for one in ("d_", "dd_", "ddd_", "dddd_") if not self._starts_with(one)
+        )
+        self._count = 0
+        self._made: dict[tuple[str, tuple[bool, ...]], str] = {}
+        self._structs: dict[str, str] = {}
+        self._texts: list[str] = []
+        self._imports: list[str] = []
+        self._lines: list[str] = []
+        self._indent = "  "
+        self._returns = ""
+
+    def map(self, name: str, wanted: str, upstream: str) -> Derived:
+        """Return the map that gives the derivative of another by one parameter, times ``dy``.
+
+        Args:
+            name: The map.
+            wanted: The parameter.
+            upstream: What the derivative by the map's result is called; it comes first.
+
+        Raises:
+            NotDerivableError: It does what cannot be followed.
+        """
+        function = self.functions[name]
+        active = tuple([one.name == wanted for one in function.parameters])
+        given = [f"{one.name}: {spell(one.type)}" for one in function.parameters]
+        returns = spell(function.returns)
+        head = f"fn op({', '.join((f'{upstream}: {returns}', *given))}) -> {returns} {{"
+        if not self.activity.gives_tangent(function, active):
+            zero = f"  return {returns}();"
+            return Derived("\n".join((head, zero, "}", "")), (), True)
+        called = self._function(function, active)
+        values = [one.name for one in function.parameters]
+        seed = f"{spell(function.parameters[active.index(True)].type)}(1)"
+        body = f"  return {upstream} * {called}({', '.join((*values, seed))}).tangent;"
+        duals = [
+            f"struct {one} {{\n  value: {type_},\n  tangent: {type_},\n}}\n"
+            for type_, one in self._structs.items()
+        ]
+        texts = (*duals, *self._texts, "\n".join((head, body, "}", "")))
+        return Derived("\n".join(texts), tuple(dict.fromkeys(self._imports)), False)
+
+    # Functions.
+
+    def _function(self, node: tree.Function, active: tuple[bool, ...]) -> str:
+        """Return the name of a function of values and tangents, which is made the first time."""
+        key = (node.name, active)
+        if key in self._made:
+            return self._made[key]
+        suffix = "" if all(active) else "_" + "".join("01"[one] for one in active)
+        name = self._made[key] = self._free(f"{self._prefix}{node.name}{suffix}")
+        returns = spell(node.returns)
+        dual = self._structs.setdefault(returns, self._free(f"Dual{len(self._structs) or ''}"))
+        outer = self._lines, self._indent, self._returns, self.activity.names
+        self._lines, self._indent, self._returns = [], "  ", dual
+        self.activity.enter(node, active)
+        parameters = [f"{one.name}: {spell(one.type)}" for one in node.parameters]
+        parameters += [
+            f"{self._prefix}{one.name}: {spell(one.type)}"
+            for one, is_active in zip(node.parameters, active, strict=True)
+            if is_active
+        ]
+        body = node.body
+        if not isinstance(body, tree.CompoundStatement):
+            self._refuse("its body is not understood", node)
+        for one in body.statements:
+            self._statement(one)
+        place = self.text.place(node.begin).label
+        head = f"// The value and the tangent of {node.name}, {place}."
+        made = (head, f"fn {name}({', '.join(parameters)}) -> {dual} {{", *self._lines, "}", "")
+        self._lines, self._indent, self._returns, self.activity.names = outer
+        self._texts.append("\n".join(made))
+        return name
+
+    # Statements.
+
+    def _statement(self, node: tree.Statement) -> None:
+        if isinstance(node, (tree.Value, tree.Var)):
+            self._declared(node)
+        elif isinstance(node, tree.Assign):
+            self._assigned(node)
+        elif isinstance(node, tree.Return):
+            self._returned(node)
+        elif isinstance(node, tree.If):
+            self._branch(node)
+        elif isinstance(node, (tree.For, tree.While, tree.Loop)):
+            self._loop(node)
+        elif isinstance(node, tree.Switch):
+            self._switch(node)
+        elif isinstance(node, tree.Continuing):
+            self._block("continuing {", node.body)
+        elif isinstance(node, tree.CompoundStatement):
+            self._block("{", node)
+        else:
+            self._write(f"{self._copy(node)}{'' if isinstance(node, tree.BreakIf) else ';'}")
+            if isinstance(node, tree.BreakIf):
+                self._lines[-1] += ";"
+
+    def _declared(self, node: tree.Value | tree.Var) -> None:
+        tangent = None
+        if node.name in self.activity.names.active and self._is_float(node):
+            tangent = self._zero(self._type(node))
+        if node.value is not None and self.activity.has_tangent(node.value):
+            dual = self._dual(node.value)
+            word, type_ = self._head(node)
+            self._write(f"{word} {node.name}{type_} = {dual.value};")
+            tangent = dual.tangent or tangent
+        else:
+            self._write(self._copy(node).rstrip(";") + ";")
+        if tangent is not None:
+            word, type_ = self._head(node)
+            self._write(f"{word} {self._prefix}{node.name}{type_} = {tangent};")
+
+    def _head(self, node: tree.Value | tree.Var) -> tuple[str, str]:
+        type_ = "" if node.type is None else f": {spell(node.type)}"
+        return ("var" if isinstance(node, tree.Var) else "let"), type_
+
+    def _assigned(self, node: tree.Assign) -> None:
+        target = node.target
+        if target is None or root_of(target) not in self.activity.names.active:
+            self._write(f"{self._copy(node).rstrip(';')};")
+            return
+        place = self._copy(target)
+        if not self._is_float_type(self.types.value_of(target)):
+            self._write(f"{self._copy(node).rstrip(';')};")
+            return
+        if place.startswith(("*", "(")):
+            self._refuse("a derivative behind a pointer is not followed; return the value", target)
+        given = self._dual(node.value)
+        if node.operator == "=":
+            dual = given
+        else:
+            store = value_of(self.types.of(target) or Scalar("f32"))
+            before = Dual(place, f"{self._prefix}{place}")
+            other = self.types.value_of(node.value) or store
+            dual = self._combined(node.operator[:-1], before, store, given, other, store, node)
+        zero = self._zero(self.types.value_of(target) or Scalar("f32"))
+        self._write(f"{self._prefix}{place} = {dual.tangent or zero};")
+        self._write(f"{place} = {dual.value};")
+
+    def _returned(self, node: tree.Return) -> None:
+        assert node.value is not None
+        dual = self._dual(node.value)
+        zero = self._zero(self.types.value_of(node.value) or Scalar("f32"))
+        self._write(f"return {self._returns}({dual.value}, {dual.tangent or zero});")
+
+    def _branch(self, node: tree.If) -> None:
+        branch: tree.If | tree.CompoundStatement | None = node
+        head = "if"
+        while isinstance(branch, tree.If):
+            self._block(f"{head} ({self._copy(branch.condition)}) {{", branch.body)
+            head, branch = "else if", branch.otherwise
+        if branch is not None:
+            self._block("else {", branch)
+
+    def _loop(self, node: tree.For | tree.While | tree.Loop) -> None:
+        if isinstance(node, tree.Loop):
+            self._block("loop {", node.body)
+            return
+        if isinstance(node, tree.While):
+            self._block(f"while ({self._copy(node.condition)}) {{", node.body)
+            return
+        for part in (node.first, node.update):
+            if part is not None and self.activity.touches(part):
+                self._refuse("a counter of a loop that has a derivative is not followed", part)
+        parts = [
+            "" if one is None else self._copy(one).rstrip(";")
+            for one in (node.first, node.condition, node.update)
+        ]
+        self._block(f"for ({'; '.join(parts)}) {{", node.body)
+
+    def _switch(self, node: tree.Switch) -> None:
+        self._write(f"switch ({self._copy(node.selector)}) {{")
+        outer, self._indent = self._indent, self._indent + "  "
+        for clause in node.clauses:
+            selectors = ["default" if one is None else spell(one) for one in clause.selectors]
+            head = "default" if selectors == ["default"] else f"case {', '.join(selectors)}:"
+            self._block(f"{head} {{", clause.body)
+        self._indent = outer
+        self._write("}")
+
+    def _block(self, head: str, body: tree.CompoundStatement) -> None:
+        self._write(head)
+        outer, self._indent = self._indent, self._indent + "  "
+        for one in body.statements:
+            self._statement(one)
+        self._indent = outer
+        self._write("}")
+
+    # Expressions.
+
+    def _dual(self, node: tree.Expression) -> Dual:
+        if not self.activity.has_tangent(node):
+            return Dual(self._copy(node))
+        if isinstance(node, tree.Name):
+            return Dual(node.name, f"{self._prefix}{node.name}")
+        if isinstance(node, tree.Paren):
+            inner = self._dual(node.inner)
+            return Dual(self._wrapped(inner.value), inner.tangent)
+        if isinstance(node, tree.Unary) and node.operator == "-":
+            inner = self._dual(node.operand)
+            tangent = None if inner.tangent is None else f"-{self._wrapped(inner.tangent)}"
+            return Dual(f"-{self._wrapped(inner.value)}", tangent)
+        if isinstance(node, tree.Binary):
+            left, right = self._dual(node.left), self._dual(node.right)
+            types = self._of(node.left), self._of(node.right), self._of(node)
+            return self._combined(node.operator, left, types[0], right, types[1], types[2], node)
+        if isinstance(node, tree.Index):
+            base, index = self._dual(node.base), self._copy(node.index)
+            return Dual(f"{self._held(base.value)}[{index}]", f"{self._held(base.tangent)}[{index}]")
+        if isinstance(node, tree.Access):
+            base, member = self._dual(node.base), node.member.name
+            return Dual(f"{self._held(base.value)}.{member}", f"{self._held(base.tangent)}.{member}")
+        if isinstance(node, tree.Call):
+            return self._called(node)
+        self._refuse("this is not followed", node)
+
+    def _combined(
+        self,
+        operator: str,
+        left: Dual,
+        left_type: Type,
+        right: Dual,
+        right_type: Type,
+        type_: Type,
+        node: tree.Node,
+    ) -> Dual:
+        """Return what an operator makes of two values with their tangents."""
+        if operator in ("+", "-"):
+            value = f"{left.value} {operator} {self._wrapped(right.value)}"
+            one = self._spread(left.tangent, left_type, type_)
+            other = self._spread(right.tangent, right_type, type_)
+            if one is None:
+                tangent = other if operator == "+" or other is None else f"-{self._wrapped(other)}"
+            elif other is None:
+                tangent = one
+            else:
+                tangent = f"{one} {operator} {self._wrapped(other)}"
+            return Dual(f"({value})", tangent)
+        a, b = self._held(left.value), self._held(right.value)
+        if operator == "*":
+            parts = [
+                None if left.tangent is None else f"{self._wrapped(left.tangent)} * {b}",
+                None if right.tangent is None else f"{a} * {self._wrapped(right.tangent)}",
+            ]
+            known = [one for one in parts if one is not None]
+            if isinstance(left_type, Matrix) and isinstance(right_type, Matrix):
+                known = [f"({one})" for one in known]
+            return Dual(f"({a} * {b})", " + ".join(known) or None)
+        if operator == "/":
+            if right.tangent is None:
+                tangent = f"{self._wrapped(left.tangent or '')} / {b}"
+                return Dual(f"({a} / {b})", None if left.tangent is None else tangent)
+            quotient = self._let(f"{a} / {b}")
+            change = f"{quotient} * {self._wrapped(right.tangent)}"
+            top = f"-{change}" if left.tangent is None else f"{left.tangent} - {change}"
+            return Dual(quotient, f"({top}) / {b}")
+        if operator == "%":
+            parts = [] if left.tangent is None else [left.tangent]
+            if right.tangent is not None:
+                parts.append(f"trunc({a} / {b}) * {self._wrapped(right.tangent)}")
+            tangent = " - ".join(parts) if left.tangent is not None else f"-{parts[0]}"
+            return Dual(f"({a} % {b})", tangent)
+        self._refuse(f"the operator {operator} is not followed", node)
+
+    def _called(self, node: tree.Call) -> Dual:
+        name, type_ = node.callee.name, self._of(node)
+        if name == "bitcast":
+            self._refuse("bitcast takes a number apart as bits, which have no derivative", node)
+        arguments = [self._dual(one) for one in node.arguments]
+        if name == "select":
+            return self._selected(arguments, type_)
+        if name in self.rules:
+            return self._by_rule(node, arguments, self.rules[name], type_)
+        if name in self.functions:
+            active = tuple([one.tangent is not None for one in arguments])
+            made = self._function(self.functions[name], active)
+            given = [one.value for one in arguments]
+            given += [one.tangent for one in arguments if one.tangent is not None]
+            found = self._let(f"{made}({', '.join(given)})")
+            return Dual(f"{found}.value", f"{found}.tangent")
+        if name in _VECTORS:
+            values = [self._held(one.value) for one in arguments]
+            return _VECTORS[name](self, values, [one.tangent for one in arguments])
+        if isinstance(self.types.value_of(node), Scalar) and name in ("f32", "f16") or self._makes(node):
+            parts = [
+                self._zero(self._of(one)) if dual.tangent is None else dual.tangent
+                for one, dual in zip(node.arguments, arguments, strict=True)
+            ]
+            written = spell(node.callee)
+            values = ", ".join(one.value for one in arguments)
+            return Dual(f"{written}({values})", f"{written}({', '.join(parts)})")
+        self._refuse(f"{name} has no derivative that is known; write // @derivative above it", node)
+
+    def _makes(self, node: tree.Call) -> bool:
+        """Say whether a call makes a vector, a matrix, an array or a struct."""
+        name = node.callee.name
+        return name not in self.functions and (
+            bool(node.callee.templates) or re.match(r"(vec|mat)\d|array$|[A-Z]", name) is not None
+        )
+
+    def _selected(self, arguments: Sequence[Dual], type_: Type) -> Dual:
+        no, yes, which = arguments
+        condition = self._held(which.value)
+        zero = self._zero(type_)
+        tangent = f"select({no.tangent or zero}, {yes.tangent or zero}, {condition})"
+        return Dual(f"select({no.value}, {yes.value}, {condition})", tangent)
+
+    def _by_rule(self, node: tree.Call, arguments: Sequence[Dual], rule: Rule, type_: Type) -> Dual:
+        values = [self._held(one.value) for one in arguments]
+        value = self._let(f"{spell(node.callee)}({', '.join(values)})")
+        facts = dict(zip("abcd", values, strict=False))
+        facts |= {"y": value, "zero": self._zero(type_), "one": self._one(type_)}
+        parts: list[str] = []
+        for one, partial in zip(arguments, rule.partials, strict=True):
+            if one.tangent is None or not partial:
+                continue
+            self._imports += rule.imports
+            slope = partial.format(**facts)
+            parts.append(
+                one.tangent
+                if partial == "{one}"
+                else f"{self._wrapped(slope)} * {self._wrapped(one.tangent)}"
+            )
+        return Dual(value, " + ".join(parts) or None)
+
+    # Text.
+
+    def _write(self, line: str) -> None:
+        self._lines.append(f"{self._indent}{line}")
+
+    def _copy(self, node: tree.Node) -> str:
+        return self.text.text[node.begin : node.end]
+
+    def _let(self, value: str) -> str:
+        """Return a name for a value, which is computed once."""
+        if _PLAIN.fullmatch(value):
+            return value
+        name = self._free("t")
+        self._write(f"let {name} = {value};")
+        return name
+
+    def _held(self, value: str | None) -> str:
+        assert value is not None
+        return self._let(value)
+
+    def _wrapped(self, value: str) -> str:
+        return value if _PLAIN.fullmatch(value) or _is_whole(value) else f"({value})"
+
+    def _free(self, stem: str) -> str:
+        name = stem
+        while name in self._words or name == "t":
+            self._count += 1
+            name = f"{stem}{self._count}"
+        self._words.add(name)
+        return name
+
+    def _starts_with(self, prefix: str) -> bool:
+        return any(one.startswith(prefix) for one in self._words)
+
+    def _custom(self) -> dict[str, Rule]:
+        """Return the derivatives that comments give: ``// @derivative f(x) = y``."""
+        found: dict[str, Rule] = {}
+        for match in _CUSTOM.finditer(self.text.text):
+            name, given, written = match.groups()
+            names = [one.strip() for one in given.split(",")]
+            partials = _parts(written.strip())
+            place = match.start()
+            if name not in self.functions and name not in BUILTINS:
+                raise NotDerivableError(f"no function is called {name!r}.", place)
+            if len(partials) != len(names):
+                message = f"{name} has {len(names)} parameters; want a derivative by each."
+                raise NotDerivableError(message, place)
+            facts = dict(zip(names, ("{a}", "{b}", "{c}", "{d}"), strict=False)) | {"y": "{y}"}
+            slopes = [
+                _WORD.sub(lambda word: facts.get(word[0], word[0]), one)  # noqa: B023  at once
+                for one in partials
+            ]
+            found[name] = Rule(tuple(["" if one in ("0", "0.0") else one for one in slopes]))
+        return found
+
+    # Types.
+
+    def _of(self, node: tree.Expression) -> Type:
+        found = self.types.value_of(node)
+        if found is None:
+            self._refuse("the type of this is not known", node)
+        return found
+
+    def _type(self, node: tree.Value | tree.Var) -> Type:
+        written = node.type if node.type is not None else node.value
+        assert written is not None
+        if node.type is not None:
+            found = self.activity.named.of(node.type)
+            if found is not None:
+                return found
+        return concrete(self._of(written))
+
+    def _is_float(self, node: tree.Value | tree.Var) -> bool:
+        return self._is_float_type(self._type(node))
+
+    def _is_float_type(self, type_: Type | None) -> bool:
+        return type_ is not None and self.activity.is_float(type_)
+
+    def _spelled(self, type_: Type) -> str:
+        plain = str(concrete(type_))
+        return re.sub(r"\bf32\b", self._generic, plain) if self._generic else plain
+
+    def _zero(self, type_: Type) -> str:
+        return f"{self._spelled(type_)}()"
+
+    def _one(self, type_: Type) -> str:
+        return f"{self._spelled(type_)}(1)"
+
+    def _spread(self, tangent: str | None, given: Type, wanted: Type) -> str | None:
+        """Return a tangent of a scalar that is added to a vector."""
+        if tangent is None or isinstance(wanted, Scalar) or not isinstance(given, Scalar):
+            return tangent
+        return f"{self._spelled(wanted)}({tangent})"
+
+    def _refuse(self, reason: str, node: tree.Node) -> NoReturn:
+        raise NotDerivableError(f"{reason}.", node.begin)
+
+
+def _dot(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
+    (a, b), (da, db) = values, tangents
+    parts = [f"dot({da}, {b})"] if da else []
+    parts += [f"dot({a}, {db})"] if db else []
+    return Dual(f"dot({a}, {b})", " + ".join(parts))
+
+
+def _cross(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
+    (a, b), (da, db) = values, tangents
+    parts = [f"cross({da}, {b})"] if da else []
+    parts += [f"cross({a}, {db})"] if db else []
+    return Dual(f"cross({a}, {b})", " + ".join(parts))
+
+
+def _length(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
+    found = make._let(f"length({values[0]})")
+    return Dual(found, f"dot({values[0]}, {tangents[0]}) / {found}")
+
+
+def _distance(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
+    between = make._let(f"{values[0]} - {values[1]}")
+    (da, db) = tangents
+    change = f"{da} - ({db})" if da and db else (da or f"-({db})")
+    found = make._let(f"length({between})")
+    return Dual(found, f"dot({between}, {change}) / {found}")
+
+
+def _normalized(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
+    found = make._let(f"normalize({values[0]})")
+    change = make._let(tangents[0] or "")
+    return Dual(found, f"({change} - {found} * dot({found}, {change})) / length({values[0]})")
+
+
+_VECTORS = {
+    "dot": _dot, "cross": _cross, "length": _length, "distance": _distance,
+    "normalize": _normalized,
+}  # fmt: skip
+
+
+def _is_whole(text: str) -> bool:
+    """Say whether a text is in parentheses, or one call."""
+    depth = 0
+    begin = text.find("(")
+    if begin < 0 or not re.fullmatch(r"\w*", text[:begin]):
+        return False
+    for at, one in enumerate(text[begin:], begin):
+        depth += (one == "(") - (one == ")")
+        if depth == 0:
+            return at == len(text) - 1
+    return False
+
+
+def _parts(text: str) -> list[str]:
+    """Return what commas separate that are in no parentheses."""
+    found, depth = [""], 0
+    for one in text:
+        depth += (one == "(") - (one == ")")
+        if one == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += one
+    return [one.strip() for one in found]
