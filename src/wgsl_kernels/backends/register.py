@@ -10,6 +10,8 @@ from wgsl_kernels.engine.drivers.backends import register_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.cpu.backend import CpuBackend
     from wgsl_kernels.backends.simulator.backend import SimulatorBackend
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
@@ -28,7 +30,6 @@ def _cpu() -> CpuBackend:
 
 def _webgpu() -> WebGpuBackend:
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 
     return WebGpuBackend()
 
@@ -65,16 +66,16 @@ def _product(*given: Any) -> Kernel:
     return product_kernel(*given)
 
 
-def _derive_gradient(shader: ShaderKernel, *, override: bool) -> None:
+def _derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
     from wgsl_kernels.backends.derived.gradients import derive_gradient
 
-    derive_gradient(shader, override=override)
+    return derive_gradient(shader)
 
 
-def _derive_cpu(shader: ShaderKernel, *, override: bool) -> None:
+def _derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
     from wgsl_kernels.backends.derived.twins import derive_cpu
 
-    derive_cpu(shader, override=override)
+    return derive_cpu(shader)
 
 
 def register_own() -> None:

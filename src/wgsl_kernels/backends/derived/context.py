@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
@@ -26,18 +27,24 @@ def op_of(source: Source, dtype: str = "float32") -> Function | None:
     return next((source.functions[one] for one in names if one in source.functions), None)
 
 
-def given_names(source: Source, op: Function, scalar: str) -> str:
-    """Return declarations of what the composer gives a map whose first type is ``scalar``."""
-    lines = [f"alias T = {scalar};", "alias T_wide = f32;"]
-    lines += [f"alias T_{one.name} = {scalar};" for one in op.parameters]
-    lines += [f"alias T_y = {scalar};"]
-    for one in op.parameters:
-        lines += [f"const has_{one.name} = true;", f"const {one.name}_rank = 1u;"]
+_GIVEN = re.compile(r"\b(T_\w+|has_\w+|\w+_rank)\b")
+
+
+def given_names(source: Source, scalar: str) -> str:
+    """Return declarations of what the composer gives a map whose tensors are of ``scalar``."""
+    lines = {"T": f"alias T = {scalar};", "T_wide": "alias T_wide = f32;"}
+    for file in source.files:
+        for word in _GIVEN.findall(file.text.text):
+            if word.startswith("T_"):
+                lines.setdefault(word, f"alias {word} = {scalar};")
+            elif word.startswith("has_"):
+                lines[word] = f"const {word} = true;"
+            else:
+                lines[word] = f"const {word} = 1u;"
     if "Attrs" in source.structs:
-        lines.append("var<private> attrs: Attrs;")
+        lines["attrs"] = "var<private> attrs: Attrs;"
     declared = source.declared
-    kept = [line for line in lines if line.split()[1].rstrip(";:=") not in declared]
-    return "\n".join((*kept, ""))
+    return "".join(f"{line}\n" for name, line in lines.items() if name not in declared)
 
 
 @functools.cache

@@ -19,7 +19,7 @@ from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
-from wgsl_kernels.engine.registry.signature import define_signature
+from wgsl_kernels.engine.registry.signature import define_signature, find_signature
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import broadcast
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
@@ -82,24 +82,27 @@ class DerivedShader(ShaderKernel):
         return self.parent.differs()
 
 
-def derive_gradient(shader: ShaderKernel, *, override: bool = False) -> None:
-    """Register the gradient of a map, and the kernels that it runs.
+def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
+    """Return what registers the gradient of a map, given whether it may replace another.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
-        AlreadyRegistered: Another place has registered a gradient.
 
     Warns:
         RuntimeWarning: It is zero throughout.
     """
-    for name in float_parameters(shader):
-        gradient_text(shader, name)  # what cannot be derived is told now
-    names = shader.names()
-    func = partial(_gradients, shader, names, override)
-    rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
-    put_rule(rule, override=override)
-    for name in float_parameters(shader):
-        _register(shader, name, override)
+    parameters = float_parameters(shader)
+    made = [_derived(shader, one) for one in parameters]  # what cannot be derived, raises
+
+    def register(override: bool) -> None:
+        names = shader.names()
+        func = partial(_gradients, shader, names, override)
+        rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
+        put_rule(rule, override=override)
+        for one in made:
+            _register(one, override)
+
+    return register
 
 
 def float_parameters(shader: ShaderKernel) -> list[str]:
@@ -114,6 +117,11 @@ def float_parameters(shader: ShaderKernel) -> list[str]:
         raise ShaderError(
             f"{shader.name}: gradient='derive' takes maps of floats; its shader is none. Register "
             f"one with @gradient({shader.name!r})."
+        )
+    if not _is_float(spell(op.returns), "y") and not spell(op.returns).startswith("T_"):
+        returns = spell(op.returns)
+        raise ShaderError(
+            source.point(f"{shader.name}: gradient='derive' wants a float, not {returns}.", op)
         )
     found = [one.name for one in op.parameters if _is_float(spell(one.type), one.name)]
     return [one for one in found if one != "i"]
@@ -139,7 +147,7 @@ def gradient_text(shader: ShaderKernel, wanted: str) -> str:
     assert op is not None
     written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
     others = [
-        *declared(given_names(source, op, "f32")),
+        *declared(given_names(source, "f32")),
         *parse(common()).declarations,
         *[one for file in source.imported for one in file.module.declarations],
     ]
@@ -159,6 +167,8 @@ def gradient_text(shader: ShaderKernel, wanted: str) -> str:
         message = f"{shader.name}: the gradient by {wanted} is zero throughout."
         warnings.warn(message, RuntimeWarning, stacklevel=4)
     renamed = _without_op(raw)
+    if shader.origin.is_ours:  # what is made is in no package
+        renamed = renamed.replace("package::", "wgsl_kernels::")
     missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
@@ -199,21 +209,25 @@ def _imported(raw: Text) -> set[str]:
     return found
 
 
-def _register(shader: ShaderKernel, wanted: str, override: bool) -> None:
-    name = derived_name(shader.name, wanted)
+def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
+    """Return the two kernels of a gradient by one parameter."""
     given = f"<gradient of {shader.name} by {wanted}>"
-    made = DerivedShader(name, given, shader.origin, parent=shader, wanted=wanted)
-    floats = frozenset({"float32", "float16", "float64"})
-    add_kernel(kernel_of(made, floats - {"float64"}), override=override)
-    twin = Kernel(name, "cpu", Twin(made), shader.origin, floats, names=made.names, files=[made])
-    add_kernel(twin, override=override)
-    attrs = shader.source.structs.get("Attrs")
-    shaped = declared_as(
-        _shape_rule(name), made.names(), [] if attrs is None else [one.name for one in attrs.fields]
+    name = derived_name(shader.name, wanted)
+    made = DerivedShader(
+        name, given, shader.origin, params=shader.params, parent=shader, wanted=wanted
     )
-    define_signature(name, shaped, origin=shader.origin, override=override)
+    return made, Twin(made)
+
+
+def _register(pair: tuple[DerivedShader, Twin], override: bool) -> None:
+    made, twin = pair
+    origin, names = made.origin, made.names
+    add_kernel(kernel_of(made, frozenset({"float32", "float16"})), override=override)
+    floats = frozenset({"float32", "float16", "float64"})
+    on_cpu = Kernel(made.name, "cpu", twin, origin, floats, names=names, files=[made])
+    add_kernel(on_cpu, override=override)
     second = partial(_second, made, override)
-    rule = GradientRule(name, second, ("upstream", *made.names()), shader.origin, any_attr=True)
+    rule = GradientRule(made.name, second, ("upstream", *names()), origin, any_attr=True)
     put_rule(rule, override=override)
 
 
@@ -225,11 +239,13 @@ def _shape_rule(kernel: str) -> Callable[..., Spec]:
     return shaped
 
 
-def _second(shader: DerivedShader, override: bool, dy: Tensor, *values: Tensor, **attrs: Any) -> Any:
+def _second(
+    shader: DerivedShader, override: bool, dy: Tensor, *values: Tensor, **attrs: Any
+) -> Any:
     """Derive a derivative when it is first differentiated."""
     names = shader.names()
     for one in float_parameters(shader):
-        _register(shader, one, True)
+        _register(_derived(shader, one), True)
     func = partial(_gradients, shader, names, override)
     rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
     put_rule(rule, override=True)
@@ -251,8 +267,12 @@ def _gradients(
     wanted = float_parameters(shader)
 
     def by(name: str, x: Tensor) -> Tensor:
-        found = run(derived_name(shader.name, name), dy, *ordered, **attrs)
-        return unbroadcast(found, x.shape)
+        kernel = derived_name(shader.name, name)
+        if find_signature(kernel) is None:
+            inputs = (_upstream(op), *[one.name for one in op.parameters if one.name in given])
+            rule = declared_as(_shape_rule(kernel), inputs, tuple(attrs))
+            define_signature(kernel, rule, origin=shader.origin, override=override)
+        return unbroadcast(run(kernel, dy, *ordered, **attrs), x.shape)
 
     return [
         partial(by, name, x) if name in wanted and is_differentiable(x.dtype) else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
-from wgsl_kernels.wgsl.derive.rules import Rule, read_rules
+from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,12 +66,8 @@ _TIES = """
     safe_min : select({zero}, {one}, {a} <= {b}) : select({one}, {zero}, {a} <= {b})
     with_sign_of : select(-1.0, 1.0, is_negative({a}) == is_negative({b})) : 0
 """
-_POWERS = """
-    safe_pow : select({b} * safe_pow({a}, {b} - 1.0), 0.0, {b} == 0.0) : select({y} * safe_log({a}), 0.0, {a} == 0.0)
-"""  # noqa: E501  a row of a table
-_CLAMP = """
-    safe_clamp : select({zero}, {one}, ({a} >= {b}) & ({a} <= {c})) : select({zero}, {one}, {a} < {b}) : select({zero}, {one}, {a} > {c})
-"""  # noqa: E501  a row of a table
+_POWER = "select({b} * safe_pow({a}, {b} - 1.0), 0.0, {b} == 0.0)"
+_EXPONENT = "select({y} * safe_log({a}), 0.0, {a} == 0.0)"
 
 
 def _with_imports(rule: Rule) -> Rule:
@@ -80,8 +76,9 @@ def _with_imports(rule: Rule) -> Rule:
 
 
 RULES: Mapping[str, Rule] = {
-    name: _with_imports(rule)
-    for name, rule in read_rules(_TABLE + _TIES + _POWERS + _CLAMP).items()
+    **{name: _with_imports(rule) for name, rule in read_rules(_TABLE + _TIES).items()},
+    "safe_clamp": BUILTINS["clamp"],
+    "safe_pow": _with_imports(Rule((_POWER, _EXPONENT))),
 }
 """The derivatives; those of their arguments that have none are left out."""
 

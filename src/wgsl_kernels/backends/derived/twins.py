@@ -9,6 +9,7 @@ import numpy as np
 from wgsl_kernels.backends.derived.context import common, given_names, op_of
 from wgsl_kernels.backends.derived.library import LEAVES
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
+from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
@@ -23,12 +24,11 @@ from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 from wgsl_kernels.wgsl.types.kinds import Scalar, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
-    from wgsl_kernels.wgsl.syntax.tree import Function
 
 _SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
 TWIN_BYTES = 100_000
@@ -70,6 +70,10 @@ class Twin:
         dtype = str(given[0].dtype) if given else "float32"
         names = [wgsl_name(one) for one in self.shader.names()]
         values = dict(zip(names, arrays, strict=True))
+        if self.shader.params is not None:
+            shapes = {f"{n}_shape": one.shape for n, one in values.items() if one is not None}
+            more = params_with(self.shader.params, {**shapes, **attrs}, self.shader.name)
+            attrs = {**attrs, **more}
         return self.compiled(dtype).run(values, attrs)
 
 
@@ -87,7 +91,7 @@ class Compiled:
         if op is None:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
         self.kernel, self.op, self._source = kernel, op, source
-        whole = _whole(source, op, scalar)
+        whole = _whole(source, scalar)
         float_type = np.float64 if dtype == "float64" else np.float32
         try:
             self._module = ModuleCompiler(parse(whole.composed), {}, float_type, LEAVES)
@@ -95,7 +99,9 @@ class Compiled:
         except RefusedError as error:
             place = whole.composed.place(error.begin)
             text, place = whole.origin(place.line, place.column)
-            raise ShaderError(f"{kernel}: {text.point(error.message, text.offset(place))}") from None
+            raise ShaderError(
+                f"{kernel}: {text.point(error.message, text.offset(place.line, place.column))}"
+            ) from None
 
     def run(self, values: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
         """Return the map of arrays by name."""
@@ -129,23 +135,22 @@ class Compiled:
         return found
 
 
-def derive_cpu(shader: ShaderKernel, *, override: bool = False) -> None:
-    """Register the CPU kernel of a map.
+def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
+    """Return what registers the CPU kernel of a map, given whether it may replace another.
 
     Raises:
+        ArgumentError: The shader is no map.
         ShaderError: It does what does not run on NumPy; the message points at the line.
-        AlreadyRegistered: Another place has registered one.
     """
-    twin = Kernel(
-        shader.name, "cpu", Twin(shader), shader.origin, names=shader.names, files=[shader]
-    )
-    add_kernel(twin, override=override)
+    twin = Twin(shader)
+    kernel = Kernel(shader.name, "cpu", twin, shader.origin, names=shader.names, files=[shader])
+    return lambda override: add_kernel(kernel, override=override)
 
 
-def _whole(source: Source, op: Function, scalar: str) -> SourceMap:
+def _whole(source: Source, scalar: str) -> SourceMap:
     """Return a text of a map that lacks nothing."""
     text = TextBuilder()
-    text.generate(given_names(source, op, scalar))
+    text.generate(given_names(source, scalar))
     shared = common()
     text.quote(shared, Span(0, len(shared.text)))
     for file in source.files:

@@ -57,7 +57,7 @@ class Activity:
         """Find the names of a function of which these parameters have a tangent.
 
         Raises:
-            NotDerivableError: A pointer leads to one that has, or a variable of the module gets one.
+            NotDerivableError: A pointer leads to one that has, or the module's variable gets one.
         """
         given = zip(node.parameters, active, strict=True)
         self.names = NameSets({one.name for one, is_active in given if is_active})
@@ -77,15 +77,19 @@ class Activity:
             name = root_of(node.target)
             self._mark(name, node.value, self.types.value_of(node.target))
             if name in self.names.active and name not in local:
-                message = f"{name}, a variable of the module, has a derivative, which is not followed."
-                raise NotDerivableError(message, node.begin)
-        elif isinstance(node, tree.Unary) and node.operator == "&":
-            if root_of(node.operand) in self.names.active:
                 message = (
-                    f"a pointer to {root_of(node.operand)}, which has a derivative, is not followed; "
-                    "return the value instead."
+                    f"{name}, a variable of the module, has a derivative, which is not followed."
                 )
                 raise NotDerivableError(message, node.begin)
+        elif isinstance(node, tree.Unary) and node.operator == "&":
+            self._follow(node)
+
+    def _follow(self, node: tree.Unary) -> None:
+        """Refuse a pointer to what has a tangent."""
+        name = root_of(node.operand)
+        if name in self.names.active:
+            message = f"a pointer to {name}, which has a derivative, is not followed; "
+            raise NotDerivableError(f"{message}return the value instead.", node.begin)
 
     def _mark(self, name: str, value: tree.Expression, type_: Type | None = None) -> None:
         stored = type_ or self.types.value_of(value)
@@ -98,8 +102,9 @@ class Activity:
         """Say whether a part of a loop's head declares or writes what has a tangent."""
         if isinstance(node, (tree.Var, tree.Value)):
             return node.name in self.names.active
-        is_write = isinstance(node, tree.Assign) and node.target is not None
-        return is_write and root_of(node.target) in self.names.active
+        if not isinstance(node, tree.Assign) or node.target is None:
+            return False
+        return root_of(node.target) in self.names.active
 
     def depends(self, node: tree.Expression) -> bool:
         """Say whether a value has anything to do with what is differentiated."""

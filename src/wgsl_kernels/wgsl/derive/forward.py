@@ -17,11 +17,9 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
-    Matrix,
     Scalar,
     Type,
     concrete,
-    scalar_of,
     value_of,
 )
 from wgsl_kernels.wgsl.types.named import NamedTypes
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.wgsl.syntax.places import Text
 
-_PLAIN = re.compile(r"-?[\w.\[\]]+(?:\(\))?")
+_PLAIN = re.compile(r"[\w.\[\]]+(?:\(\))?")
 """What needs no parentheses and is as cheap written twice."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
@@ -297,14 +295,16 @@ class Forward:
             types = self._of(node.left), self._of(node.right), self._of(node)
             return self._combined(node.operator, left, types[0], right, types[1], types[2], node)
         if isinstance(node, tree.Index):
-            base, index = self._dual(node.base), self._copy(node.index)
-            return Dual(f"{self._held(base.value)}[{index}]", f"{self._held(base.tangent)}[{index}]")
+            return self._part(node.base, f"[{self._copy(node.index)}]")
         if isinstance(node, tree.Access):
-            base, member = self._dual(node.base), node.member.name
-            return Dual(f"{self._held(base.value)}.{member}", f"{self._held(base.tangent)}.{member}")
-        if isinstance(node, tree.Call):
-            return self._called(node)
-        self._refuse("this is not followed", node)
+            return self._part(node.base, f".{node.member.name}")
+        if not isinstance(node, tree.Call):
+            self._refuse("this is not followed", node)
+        return self._called(node)
+
+    def _part(self, base: tree.Expression, part: str) -> Dual:
+        dual = self._dual(base)
+        return Dual(f"{self._held(dual.value)}{part}", f"{self._held(dual.tangent)}{part}")
 
     def _combined(
         self,
@@ -330,14 +330,9 @@ class Forward:
             return Dual(f"({value})", tangent)
         a, b = self._held(left.value), self._held(right.value)
         if operator == "*":
-            parts = [
-                None if left.tangent is None else f"{self._wrapped(left.tangent)} * {b}",
-                None if right.tangent is None else f"{a} * {self._wrapped(right.tangent)}",
-            ]
-            known = [one for one in parts if one is not None]
-            if isinstance(left_type, Matrix) and isinstance(right_type, Matrix):
-                known = [f"({one})" for one in known]
-            return Dual(f"({a} * {b})", " + ".join(known) or None)
+            both = [] if left.tangent is None else [f"{self._wrapped(left.tangent)} * {b}"]
+            both += [] if right.tangent is None else [f"{a} * {self._wrapped(right.tangent)}"]
+            return Dual(f"({a} * {b})", " + ".join(both) or None)
         if operator == "/":
             if right.tangent is None:
                 tangent = f"{self._wrapped(left.tangent or '')} / {b}"
@@ -347,12 +342,12 @@ class Forward:
             top = f"-{change}" if left.tangent is None else f"{left.tangent} - {change}"
             return Dual(quotient, f"({top}) / {b}")
         if operator == "%":
-            parts = [] if left.tangent is None else [left.tangent]
+            tangent = left.tangent
             if right.tangent is not None:
-                parts.append(f"trunc({a} / {b}) * {self._wrapped(right.tangent)}")
-            tangent = " - ".join(parts) if left.tangent is not None else f"-{parts[0]}"
+                change = f"trunc({a} / {b}) * {self._wrapped(right.tangent)}"
+                tangent = f"-{change}" if tangent is None else f"{tangent} - {change}"
             return Dual(f"({a} % {b})", tangent)
-        self._refuse(f"the operator {operator} is not followed", node)
+        return self._refuse(f"the operator {operator} is not followed", node)
 
     def _called(self, node: tree.Call) -> Dual:
         name, type_ = node.callee.name, self._of(node)
@@ -373,15 +368,16 @@ class Forward:
         if name in _VECTORS:
             values = [self._held(one.value) for one in arguments]
             return _VECTORS[name](self, values, [one.tangent for one in arguments])
-        if isinstance(self.types.value_of(node), Scalar) and name in ("f32", "f16") or self._makes(node):
-            parts = [
+        if name in ("f32", "f16") or self._makes(node):
+            tangents = [
                 self._zero(self._of(one)) if dual.tangent is None else dual.tangent
                 for one, dual in zip(node.arguments, arguments, strict=True)
             ]
             written = spell(node.callee)
-            values = ", ".join(one.value for one in arguments)
-            return Dual(f"{written}({values})", f"{written}({', '.join(parts)})")
-        self._refuse(f"{name} has no derivative that is known; write // @derivative above it", node)
+            given = [one.value for one in arguments]
+            return Dual(f"{written}({', '.join(given)})", f"{written}({', '.join(tangents)})")
+        reason = f"{name} has no derivative that is known; write // @derivative above it"
+        return self._refuse(reason, node)
 
     def _makes(self, node: tree.Call) -> bool:
         """Say whether a call makes a vector, a matrix, an array or a struct."""

@@ -32,13 +32,21 @@ def read_rules(table: str) -> dict[str, Rule]:
     found: dict[str, Rule] = {}
     for line in filter(None, map(str.strip, table.splitlines())):
         name, *partials = line.split(" : ")
-        found[name.strip()] = Rule(tuple(["" if one.strip() == "0" else one.strip() for one in partials]))
+        found[name.strip()] = Rule(
+            tuple(["" if one.strip() == "0" else one.strip() for one in partials])
+        )
     return found
 
 
 _ROOT = "inverseSqrt(({one} - {a}) * ({one} + {a}))"
 _T = "saturate(({c} - {a}) / ({b} - {a}))"
 _STEEP = f"6.0 * {_T} * ({{one}} - {_T})"
+_SLOPE = f"{_STEEP} / ({{b}} - {{a}})"
+_WIDTH = "(({b} - {a}) * ({b} - {a}))"
+_LOWER = f"{_STEEP} * ({{c}} - {{b}}) / {_WIDTH}"
+_UPPER = f"{_STEEP} * ({{a}} - {{c}}) / {_WIDTH}"
+_INSIDE = "select({zero}, {one}, ({a} >= {b}) & ({a} <= {c}))"
+_BELOW, _ABOVE = "select({zero}, {one}, {a} < {b})", "select({zero}, {one}, {a} > {c})"
 
 BUILTINS: Mapping[str, Rule] = read_rules(
     f"""
@@ -51,7 +59,7 @@ BUILTINS: Mapping[str, Rule] = read_rules(
     atan2 : {{b}} / ({{a}} * {{a}} + {{b}} * {{b}}) : -{{a}} / ({{a}} * {{a}} + {{b}} * {{b}})
     atanh : {{one}} / (({{one}} - {{a}}) * ({{one}} + {{a}}))
     ceil : 0
-    clamp : select({{zero}}, {{one}}, ({{a}} >= {{b}}) & ({{a}} <= {{c}})) : select({{zero}}, {{one}}, {{a}} < {{b}}) : select({{zero}}, {{one}}, {{a}} > {{c}})
+    clamp : {_INSIDE} : {_BELOW} : {_ABOVE}
     cos : -sin({{a}})
     cosh : sinh({{a}})
     degrees : degrees({{one}})
@@ -74,7 +82,7 @@ BUILTINS: Mapping[str, Rule] = read_rules(
     sign : 0
     sin : cos({{a}})
     sinh : cosh({{a}})
-    smoothstep : {_STEEP} * ({{c}} - {{b}}) / (({{b}} - {{a}}) * ({{b}} - {{a}})) : {_STEEP} * ({{a}} - {{c}}) / (({{b}} - {{a}}) * ({{b}} - {{a}})) : {_STEEP} / ({{b}} - {{a}})
+    smoothstep : {_LOWER} : {_UPPER} : {_SLOPE}
     sqrt : 0.5 / {{y}}
     step : 0 : 0
     tan : {{one}} + {{y}} * {{y}}

@@ -34,8 +34,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 Grid = tuple[int, ...]
 MakeForm: TypeAlias = "Callable[[str, Any, Origin, frozenset[DType] | None, Any], Kernel]"
 """Returns the kernel of a name, its source, its place, its dtypes and its ``params=``."""
+Derive: TypeAlias = "Callable[[ShaderKernel], Callable[[bool], None]]"
+"""Derives something of a shader; returns what registers it, given whether it may replace others."""
 _forms: dict[str, MakeForm] = {}
-_derivers: dict[str, Callable[..., None]] = {}
+_derivers: dict[str, Derive] = {}
 _OF_X = ("scan", "window")
 """The forms that tell the output's shape of their one input."""
 _WRITTEN: Mapping[str, DType] = MappingProxyType(
@@ -130,8 +132,11 @@ class ShaderKernel:
         return Sources(self.origin)
 
 
-def add_deriver(what: str, derive: Callable[..., None]) -> None:
-    """Have ``wgsl_kernel(gradient="derive")`` or ``cpu=`` register what follows from a shader."""
+def add_deriver(what: str, derive: Derive) -> None:
+    """Have ``wgsl_kernel(gradient="derive")`` or ``cpu=`` register what follows from a shader.
+
+    ``derive`` raises where it cannot be derived, and returns what registers it.
+    """
     _derivers[what] = derive
 
 
@@ -259,13 +264,16 @@ def wgsl_kernel(
             from wgsl_kernels.backends.webgpu.declare.outputs import look_at_outputs
 
             look_at_outputs(shader)
+        whats = [what for what, wanted in (("cpu", cpu), ("gradient", gradient)) if wanted]
+        registering = [_derivers[what](shader) for what in whats]  # what cannot be, raises
         add_kernel(kernel_of(shader, allowed), override=override)
-        for what, wanted in (("cpu", cpu), ("gradient", gradient)):
-            if wanted is not None:
-                _derivers[what](shader, override=override)
+        for register_derived in registering:
+            register_derived(override)
         return None
     if gradient is not None or cpu is not None:
-        raise ArgumentError(f"{name}: 'derive' is for shaders; a function says itself what it does.")
+        raise ArgumentError(
+            f"{name}: 'derive' is for shaders; a function says itself what it does."
+        )
 
     def register(func: F) -> F:
         implementation("wgsl_kernel", name, func)
