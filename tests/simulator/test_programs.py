@@ -10,7 +10,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.simulator.accesses import AccessLog
 from wgsl_kernels.simulator.dispatch import compile_entry
-from wgsl_kernels.simulator.expressions import RefusedError
+from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -354,7 +354,7 @@ def test_another_order_shows_what_depends_on_it(order: str) -> None:
     for one in ("forward", order):
         y = np.zeros(COUNT, np.float32)
         bound = {(0, 0): values().view(np.uint32), (0, 1): y.view(np.uint32)}
-        compile_entry(text, "main", {}).run((3, 1, 1), bound, order=one)  # type: ignore[arg-type]
+        compile_entry(text, "main", {}).run((3, 1, 1), bound, order=one)  # type: ignore[arg-type]  # one of the words
         found.append(y)
 
     assert (found[0] != found[1]).any()

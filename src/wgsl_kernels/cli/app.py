@@ -258,11 +258,22 @@ def show_program(
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
     config: Annotated[str | None, typer.Option(help="The variant that a kernel runs as.")] = None,
+    gradient: Annotated[
+        str | None, typer.Option(help="An input: print the gradient by it that a map's text gives.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print what runs: the program with its grids and bindings, each line with its origin."""
-    from wgsl_kernels.cli.show import lines_of, shown
+    from wgsl_kernels.cli.show import gradient_of, lines_of, shown
 
+    if gradient is not None:
+        with telling_errors():
+            text = gradient_of(name, gradient)
+        if as_json:
+            print_json({"name": name, "gradient": gradient, "text": text})
+        else:
+            typer.echo(text)
+        return
     with telling_errors():
         seen = shown(name, shapes or [], dtype, config)
     if as_json:

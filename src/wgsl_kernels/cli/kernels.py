@@ -14,6 +14,7 @@ from wgsl_kernels.bench.evidence import last_evidence
 from wgsl_kernels.engine.drivers.backends import backends
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.observe.coverage import coverage
+from wgsl_kernels.engine.registry.registry import kernels_for_backend
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
@@ -41,10 +42,9 @@ def ledger(
         ArgumentError: There is no such backend, or the module cannot be imported.
         KernelNotFound: No kernel is left of those asked for by name.
     """
-    if backend and backend not in backends():
-        raise ArgumentError(
-            f"kernels: backend is {backend!r}; want one of {', '.join(sorted(backends()))}."
-        )
+    known = sorted(one for one in backends() if kernels_for_backend(one))
+    if backend and backend not in known:
+        raise ArgumentError(f"kernels: backend is {backend!r}; want one of {', '.join(known)}.")
     before = {one.name for one in coverage() if one.backends}
     if module:
         sys.path.insert(0, str(Path.cwd()))  # as `python -m` would

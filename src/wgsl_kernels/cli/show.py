@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.derived.gradients import float_parameters, gradient_text
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config as switches
@@ -65,6 +67,32 @@ def shown(
             for _ in range(RUNS):
                 evaluate(f())
             return explain(f)
+
+
+def gradient_of(name: str, parameter: str) -> str:
+    """Return the shader of a map's gradient by one input, as its text gives it.
+
+    Args:
+        name: A kernel's name, or ``file.py:Name``: a kernel that the file registers.
+        parameter: The input.
+
+    Raises:
+        ArgumentError: The map has no such input of floats.
+        KernelNotFound: There is no such kernel on the webgpu backend.
+        ShaderError: The gradient cannot be derived; the message points at the reason.
+    """
+    path, colon, kernel = name.rpartition(":")
+    if colon and Path(path).suffix == ".py":
+        _run(path, "show")
+    shader = getattr(get_kernel(kernel, "webgpu"), "func", None)
+    if not isinstance(shader, ShaderKernel):
+        raise KernelNotFound(f"show: {kernel}: there is no shader of that name on webgpu.")
+    known = float_parameters(shader)
+    if parameter not in known:
+        raise ArgumentError(
+            f"show: {kernel}: --gradient is {parameter!r}; inputs of floats: {', '.join(known)}."
+        )
+    return gradient_text(shader, parameter)
 
 
 def lines_of(seen: Explanation) -> list[dict[str, Any]]:

@@ -105,8 +105,8 @@ def _trailing_zeros(x: Any) -> Any:
 
 def _first_leading(x: Any) -> Any:
     x = np.asarray(x)
-    told = np.where(x < 0, ~x, x) if x.dtype.kind == "i" else x
-    return (_length(told) - 1).astype(x.dtype)
+    pattern = np.where(x < 0, ~x, x) if x.dtype.kind == "i" else x
+    return (_length(pattern) - 1).astype(x.dtype)
 
 
 def _first_trailing(x: Any) -> Any:

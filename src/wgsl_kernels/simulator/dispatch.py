@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.simulator.expressions import RefusedError
 from wgsl_kernels.simulator.memory import Memory, Run
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
+from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.subgroups import Subgroups
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax import tree

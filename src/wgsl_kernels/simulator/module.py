@@ -13,7 +13,7 @@ import numpy as np
 
 from wgsl_kernels.simulator import builtins, masks
 from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
-from wgsl_kernels.simulator.expressions import RefusedError
+from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.statements import MOST_ROUNDS, FunctionCompiler
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse_expression

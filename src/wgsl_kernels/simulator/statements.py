@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.simulator.expressions import (
-    ExpressionCompiler,
-    Local,
-    MemoryPlace,
-    OwnPlace,
-)
+from wgsl_kernels.simulator.calls import CallCompiler
+from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.kinds import (
@@ -23,8 +19,8 @@ from wgsl_kernels.wgsl.types.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.simulator.expressions import Place
     from wgsl_kernels.simulator.module import ModuleCompiler
+    from wgsl_kernels.simulator.places import Place
 
 MOST_ROUNDS = 1 << 20
 """Rounds after which a loop is taken for one that does not end."""
@@ -43,7 +39,7 @@ class Loop:
     skipped: str
 
 
-class FunctionCompiler(ExpressionCompiler):
+class FunctionCompiler(CallCompiler):
     """Writes a function."""
 
     def __init__(self, module: ModuleCompiler, node: tree.Function) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -47,7 +46,6 @@ def given_names(source: Source, scalar: str) -> str:
     return "".join(f"{line}\n" for name, line in lines.items() if name not in declared)
 
 
-@functools.cache
 def common() -> Text:
     """Return what any kernel may name."""
     return load_file(shaders_folder() / "templates" / "any_kernel.wgsl").own.text

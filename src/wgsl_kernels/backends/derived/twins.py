@@ -11,11 +11,10 @@ from wgsl_kernels.backends.derived.library import LEAVES
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
-from wgsl_kernels.simulator.expressions import RefusedError
 from wgsl_kernels.simulator.masks import Cell
 from wgsl_kernels.simulator.module import ModuleCompiler
+from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 _SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
-TWIN_BYTES = 100_000
-"""What a compiled twin takes, about."""
 
 
 class Twin:
@@ -49,7 +46,7 @@ class Twin:
             ShaderError: The shader is no map, or does what does not run on NumPy in float64.
         """
         self.shader = shader
-        self._made: Recent[tuple[bytes, str, bool], Compiled] = Recent(TWIN_BYTES)
+        self._made: dict[str, tuple[bytes, Compiled]] = {}
         source = shader.source
         if classify(source, shader.form) != "map":
             raise ArgumentError(f"{shader.name}: cpu='derive' takes maps; write a CPU kernel.")
@@ -61,8 +58,11 @@ class Twin:
     def compiled(self, dtype: str) -> Compiled:
         """Return the functions for a first input of this dtype."""
         source = self.shader.source
-        key = source.digest, dtype, dtype == "float64"
-        return self._made[key] or self._made.keep(key, Compiled(self.shader.name, source, dtype))
+        digest, found = self._made.get(dtype, (b"", None))
+        if found is None or digest != source.digest:
+            found = Compiled(self.shader.name, source, dtype)
+            self._made[dtype] = source.digest, found
+        return found
 
     def __call__(self, *arrays: Any, **attrs: Any) -> Any:
         """Return the map of arrays."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
 from wgsl_kernels.simulator.dispatch import compile_entry
-from wgsl_kernels.simulator.expressions import RefusedError
+from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 

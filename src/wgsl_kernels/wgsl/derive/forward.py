@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_of
+from wgsl_kernels.wgsl.derive.custom import custom_rules
+from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
 _PLAIN = re.compile(r"[\w.\[\]]+(?:\(\))?")
 """What needs no parentheses and is as cheap written twice."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,6 @@ class Derived:
     text: str
     imports: tuple[str, ...]
     is_zero: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Dual:
-    """A value as WGSL, and its tangent, None where that is zero."""
-
-    value: str
-    tangent: str | None = None
 
 
 class Forward:
@@ -82,7 +75,7 @@ class Forward:
         known = (*others, *own)
         self.types = infer(known)
         self.functions = {d.name: d for d in own if isinstance(d, tree.Function)}
-        self.rules = {**BUILTINS, **rules, **self._custom()}
+        self.rules = {**BUILTINS, **rules, **custom_rules(text, self.functions)}
         named = NamedTypes(known)
         self.activity = Activity(self.types, named, self.functions, self.rules)
         self._generic = generic
@@ -337,7 +330,7 @@ class Forward:
             if right.tangent is None:
                 tangent = f"{self._wrapped(left.tangent or '')} / {b}"
                 return Dual(f"({a} / {b})", None if left.tangent is None else tangent)
-            quotient = self._let(f"{a} / {b}")
+            quotient = self.let(f"{a} / {b}")
             change = f"{quotient} * {self._wrapped(right.tangent)}"
             top = f"-{change}" if left.tangent is None else f"{left.tangent} - {change}"
             return Dual(quotient, f"({top}) / {b}")
@@ -363,11 +356,11 @@ class Forward:
             made = self._function(self.functions[name], active)
             given = [one.value for one in arguments]
             given += [one.tangent for one in arguments if one.tangent is not None]
-            found = self._let(f"{made}({', '.join(given)})")
+            found = self.let(f"{made}({', '.join(given)})")
             return Dual(f"{found}.value", f"{found}.tangent")
-        if name in _VECTORS:
+        if name in VECTORS:
             values = [self._held(one.value) for one in arguments]
-            return _VECTORS[name](self, values, [one.tangent for one in arguments])
+            return VECTORS[name](self, values, [one.tangent for one in arguments])
         if name in ("f32", "f16") or self._makes(node):
             tangents = [
                 self._zero(self._of(one)) if dual.tangent is None else dual.tangent
@@ -395,7 +388,7 @@ class Forward:
 
     def _by_rule(self, node: tree.Call, arguments: Sequence[Dual], rule: Rule, type_: Type) -> Dual:
         values = [self._held(one.value) for one in arguments]
-        value = self._let(f"{spell(node.callee)}({', '.join(values)})")
+        value = self.let(f"{spell(node.callee)}({', '.join(values)})")
         facts = dict(zip("abcd", values, strict=False))
         facts |= {"y": value, "zero": self._zero(type_), "one": self._one(type_)}
         parts: list[str] = []
@@ -419,7 +412,7 @@ class Forward:
     def _copy(self, node: tree.Node) -> str:
         return self.text.text[node.begin : node.end]
 
-    def _let(self, value: str) -> str:
+    def let(self, value: str) -> str:
         """Return a name for a value, which is computed once."""
         if _PLAIN.fullmatch(value):
             return value
@@ -429,7 +422,7 @@ class Forward:
 
     def _held(self, value: str | None) -> str:
         assert value is not None
-        return self._let(value)
+        return self.let(value)
 
     def _wrapped(self, value: str) -> str:
         return value if _PLAIN.fullmatch(value) or _is_whole(value) else f"({value})"
@@ -444,27 +437,6 @@ class Forward:
 
     def _starts_with(self, prefix: str) -> bool:
         return any(one.startswith(prefix) for one in self._words)
-
-    def _custom(self) -> dict[str, Rule]:
-        """Return the derivatives that comments give: ``// @derivative f(x) = y``."""
-        found: dict[str, Rule] = {}
-        for match in _CUSTOM.finditer(self.text.text):
-            name, given, written = match.groups()
-            names = [one.strip() for one in given.split(",")]
-            partials = _parts(written.strip())
-            place = match.start()
-            if name not in self.functions and name not in BUILTINS:
-                raise NotDerivableError(f"no function is called {name!r}.", place)
-            if len(partials) != len(names):
-                message = f"{name} has {len(names)} parameters; want a derivative by each."
-                raise NotDerivableError(message, place)
-            facts = dict(zip(names, ("{a}", "{b}", "{c}", "{d}"), strict=False)) | {"y": "{y}"}
-            slopes = [
-                _WORD.sub(lambda word: facts.get(word[0], word[0]), one)  # noqa: B023  at once
-                for one in partials
-            ]
-            found[name] = Rule(tuple(["" if one in ("0", "0.0") else one for one in slopes]))
-        return found
 
     # Types.
 
@@ -509,45 +481,6 @@ class Forward:
         raise NotDerivableError(f"{reason}.", node.begin)
 
 
-def _dot(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
-    (a, b), (da, db) = values, tangents
-    parts = [f"dot({da}, {b})"] if da else []
-    parts += [f"dot({a}, {db})"] if db else []
-    return Dual(f"dot({a}, {b})", " + ".join(parts))
-
-
-def _cross(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
-    (a, b), (da, db) = values, tangents
-    parts = [f"cross({da}, {b})"] if da else []
-    parts += [f"cross({a}, {db})"] if db else []
-    return Dual(f"cross({a}, {b})", " + ".join(parts))
-
-
-def _length(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
-    found = make._let(f"length({values[0]})")
-    return Dual(found, f"dot({values[0]}, {tangents[0]}) / {found}")
-
-
-def _distance(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
-    between = make._let(f"{values[0]} - {values[1]}")
-    (da, db) = tangents
-    change = f"{da} - ({db})" if da and db else (da or f"-({db})")
-    found = make._let(f"length({between})")
-    return Dual(found, f"dot({between}, {change}) / {found}")
-
-
-def _normalized(make: Forward, values: list[str], tangents: list[str | None]) -> Dual:
-    found = make._let(f"normalize({values[0]})")
-    change = make._let(tangents[0] or "")
-    return Dual(found, f"({change} - {found} * dot({found}, {change})) / length({values[0]})")
-
-
-_VECTORS = {
-    "dot": _dot, "cross": _cross, "length": _length, "distance": _distance,
-    "normalize": _normalized,
-}  # fmt: skip
-
-
 def _is_whole(text: str) -> bool:
     """Say whether a text is in parentheses, or one call."""
     depth = 0
@@ -559,15 +492,3 @@ def _is_whole(text: str) -> bool:
         if depth == 0:
             return at == len(text) - 1
     return False
-
-
-def _parts(text: str) -> list[str]:
-    """Return what commas separate that are in no parentheses."""
-    found, depth = [""], 0
-    for one in text:
-        depth += (one == "(") - (one == ")")
-        if one == "," and not depth:
-            found.append("")
-        else:
-            found[-1] += one
-    return [one.strip() for one in found]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, overload
@@ -239,9 +239,7 @@ def wgsl_kernel(
         )
         warnings.warn(message, DeprecationWarning, stacklevel=2)
     _check_form(name, form)
-    for word, wanted in (("gradient", gradient), ("cpu", cpu)):
-        if wanted not in (None, "derive"):
-            raise ArgumentError(f"{name}: {word} is {shown(wanted)}; want 'derive', or None.")
+    derived = _derived(name, source, gradient=gradient, cpu=cpu)
     for word, asked in (("groups", groups), ("params", params)):
         if asked is not None:
             function(name, word, asked)
@@ -260,20 +258,8 @@ def wgsl_kernel(
     if source is not None:
         given = plain_path(f"wgsl_kernel: {name}", "source", source)
         shader = ShaderKernel(name, given, origin, groups, params, form, init or {})
-        if init is not None or not origin.is_ours:
-            from wgsl_kernels.backends.webgpu.declare.outputs import look_at_outputs
-
-            look_at_outputs(shader)
-        whats = [what for what, wanted in (("cpu", cpu), ("gradient", gradient)) if wanted]
-        registering = [_derivers[what](shader) for what in whats]  # what cannot be, raises
-        add_kernel(kernel_of(shader, allowed), override=override)
-        for register_derived in registering:
-            register_derived(override)
+        _register_shader(shader, allowed, derived, override, looks=init is not None)
         return None
-    if gradient is not None or cpu is not None:
-        raise ArgumentError(
-            f"{name}: 'derive' is for shaders; a function says itself what it does."
-        )
 
     def register(func: F) -> F:
         implementation("wgsl_kernel", name, func)
@@ -282,6 +268,43 @@ def wgsl_kernel(
         return func
 
     return register
+
+
+def _register_shader(
+    shader: ShaderKernel,
+    allowed: frozenset[DType] | None,
+    derived: Sequence[str],
+    override: bool,
+    *,
+    looks: bool,
+) -> None:
+    """Register a shader and what is derived of it, or nothing where any of that raises.
+
+    ``looks`` says that its outputs are looked at, as are those of users' shaders.
+    """
+    if looks or not shader.origin.is_ours:
+        from wgsl_kernels.backends.webgpu.declare.outputs import look_at_outputs
+
+        look_at_outputs(shader)
+    registering = [_derivers[what](shader) for what in derived]
+    add_kernel(kernel_of(shader, allowed), override=override)
+    for register in registering:
+        register(override)
+
+
+def _derived(name: str, source: object, **asked: object) -> list[str]:
+    """Return what is to be derived of a shader.
+
+    Raises:
+        ArgumentError: A word is another than "derive", or there is no shader.
+    """
+    for word, wanted in asked.items():
+        if wanted not in (None, "derive"):
+            raise ArgumentError(f"{name}: {word} is {shown(wanted)}; want 'derive', or None.")
+    found = [word for word, wanted in asked.items() if wanted is not None]
+    if found and source is None:
+        raise ArgumentError(f"{name}: {found[0]}='derive' is for a shader; there is none.")
+    return found
 
 
 def kernel_of(shader: ShaderKernel, allowed: frozenset[DType] | None = None) -> Kernel:

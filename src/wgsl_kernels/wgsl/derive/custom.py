@@ -1,0 +1,55 @@
+"""Derivatives that comments give: ``// @derivative f(x) = y`` above a function."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.derive.activity import NotDerivableError
+from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from wgsl_kernels.wgsl.syntax.places import Text
+
+_CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def custom_rules(text: Text, functions: Collection[str]) -> dict[str, Rule]:
+    """Return the derivatives that a file's comments give, by function.
+
+    Raises:
+        NotDerivableError: There is no such function, or it has another number of parameters.
+    """
+    found: dict[str, Rule] = {}
+    for match in _CUSTOM.finditer(text.text):
+        name, given, written = match.groups()
+        names = [one.strip() for one in given.split(",")]
+        partials = _parts(written.strip())
+        if name not in functions and name not in BUILTINS:
+            raise NotDerivableError(f"no function is called {name!r}.", match.start())
+        if len(partials) != len(names):
+            message = f"{name} has {len(names)} parameters; want a derivative by each."
+            raise NotDerivableError(message, match.start())
+        facts = dict(zip(names, ("{a}", "{b}", "{c}", "{d}"), strict=False)) | {"y": "{y}"}
+        slopes = [_with_facts(one, facts) for one in partials]
+        found[name] = Rule(tuple(["" if one in ("0", "0.0") else one for one in slopes]))
+    return found
+
+
+def _with_facts(written: str, facts: dict[str, str]) -> str:
+    return _WORD.sub(lambda word: facts.get(word[0], word[0]), written)
+
+
+def _parts(text: str) -> list[str]:
+    """Return what commas separate that are in no parentheses."""
+    found, depth = [""], 0
+    for one in text:
+        depth += (one == "(") - (one == ")")
+        if one == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += one
+    return [one.strip() for one in found]
