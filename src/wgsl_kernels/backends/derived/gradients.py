@@ -209,6 +209,20 @@ def _imported(raw: Text) -> set[str]:
     return found
 
 
+def twins_of(shader: ShaderKernel) -> dict[str, Twin]:
+    """Return the gradient by each float parameter of a map, as CPU kernels.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    return {one: _derived(shader, one)[1] for one in float_parameters(shader)}
+
+
+def is_derived(rule: GradientRule) -> bool:
+    """Say whether a rule was made of a shader."""
+    return isinstance(rule.func, partial) and rule.func.func in (_gradients, _second)
+
+
 def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
     """Return the two kernels of a gradient by one parameter."""
     given = f"<gradient of {shader.name} by {wanted}>"

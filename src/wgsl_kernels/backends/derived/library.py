@@ -51,7 +51,7 @@ _TABLE = """
     safe_log2 : safe_div(1.4426950409, {a})
     safe_log10 : safe_div(0.4342944819, {a})
     safe_rsqrt : -0.5 * safe_div({y}, {a})
-    safe_sigmoid : {y} * (1.0 - {y})
+    safe_sigmoid : {y} * safe_sigmoid(-{a})
     safe_sign : 0
     safe_sin : safe_cos({a})
     safe_sinh : safe_cosh({a})

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.bench.checking import cases, fast, gradient, right, safe
+from wgsl_kernels.bench.checking import cases, derived, fast, gradient, right, safe
 from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.shrinking import shrunk
@@ -177,6 +177,7 @@ class _KernelCheck:
             )
         if "webgpu" in backends:
             checks = (
+                ("derived", derived.compared(one, sample)),
                 ("upstream", gradient.layouts(one, sample)),
                 ("each output", gradient.alone(one, sample)),
                 ("repeated", gradient.repeated(one, sample)),

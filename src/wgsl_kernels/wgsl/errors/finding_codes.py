@@ -75,6 +75,7 @@ right    error   leaks                  tensors or buffers that remain
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
 gradient error   wrong-gradient         a gradient that differences contradict
 gradient error   wrong-second-order     a second gradient that differences contradict
+gradient error   derived-differs        a gradient other than the one that the shader gives
 gradient error   gradient-parity        a gradient that differs from the one in float64
 gradient error   gradient-layout        a gradient that depends on the upstream gradient's layout
 gradient error   gradient-of-one-output a gradient that is wrong where one output alone has one

@@ -1,0 +1,152 @@
+"""Is its gradient right: a rule by hand against the one that the map's text gives, in float64."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.backends.derived.gradients import is_derived, twins_of
+from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.observe.facade import engine
+from wgsl_kernels.engine.registry.gradients import find_rule
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.testing.gradients.evaluation import (
+    UpstreamGradients,
+    gradients_of,
+    outputs_of,
+    wide_tensor,
+)
+from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from wgsl_kernels.backends.derived.twins import Twin
+    from wgsl_kernels.bench.checking.subject import Subject
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
+    from wgsl_kernels.testing.gradients.evaluation import Array
+    from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
+
+SCALES = (1.0, 8.0, 60.0, 1 / 16)
+"""What a sample's values are multiplied by: a rule may be wrong far from them alone."""
+ALLOWED = 1e-6
+"""How far apart the two may be, of the larger; both are computed in float64."""
+FLOOR = 1e-9
+"""How far they may be, of the upstream gradient: tails of a rule may lose their digits."""
+STEP = 1e-7
+"""How far inputs are moved, of their size, to see whether a kink is beside them."""
+
+
+def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare a rule by hand with the gradient that the shader of a map gives."""
+    shader, rule = subject.shader, find_rule(subject.name)
+    if shader is None or rule is None or rule.func is None or is_derived(rule):
+        return
+    try:
+        twins = twins_of(shader)
+    except WgslKernelsError:  # it is no map, or does what is not followed
+        return
+    call = _call(subject.name, sample)
+    if call is None or not twins:
+        return
+    arrays, attrs = call
+    for scale in SCALES:
+        scaled = [one * scale if one.dtype.kind == "f" else one for one in arrays]
+        try:
+            yield _at(subject, sample, twins, scaled, attrs, scale)
+        except WgslKernelsError:  # the text takes numbers apart as bits, which float64 has not
+            return
+
+
+def _call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | None:
+    """Return what a sample gives the kernel, None where it does not run it once on its inputs."""
+    found: list[tuple[list[Array], dict[str, Any]]] = []
+    declared = find_signature(name)
+
+    def note(call: KernelRun, proceed: Proceed) -> Result:
+        if call.name == name and all(isinstance(one, Tensor) for one in call.inputs):
+            attrs = call.attrs if declared is None else declared.check_attrs(call.attrs)
+            found.append(([one.numpy() for one in call.inputs], attrs))
+        return proceed(call)
+
+    try:
+        with double_precision(), engine().intercept(note):
+            outputs_of(
+                lambda *xs: sample.f(*xs, **sample.attrs),
+                [wide_tensor(one) for one in arrays_for(sample)],
+            )
+    except Exception:  # said where values are compared
+        return None
+    return found[0] if len(found) == 1 else None
+
+
+def _at(
+    subject: Subject,
+    sample: Sample,
+    twins: Mapping[str, Twin],
+    arrays: list[Array],
+    attrs: Mapping[str, Any],
+    scale: float,
+) -> list[Finding]:
+    """Compare at one scale of the inputs."""
+    names = [wgsl_name(one) for one in twins[next(iter(twins))].shader.names()[1:]]
+    weights = UpstreamGradients()
+    with double_precision():
+        given = [wide_tensor(one) for one in arrays]
+        by_hand = gradients_of(lambda *xs: run(subject.name, *xs, **attrs), given, weights)
+        y = run(subject.name, *given, **attrs)
+    dy = weights.of(0, y)
+    own = subject.shader
+    assert own is not None
+    for name, hand in zip(own.names(), by_hand, strict=True):
+        twin = twins.get(wgsl_name(name))
+        if twin is None or hand is None:
+            continue
+        values = dict(zip(map(wgsl_name, own.names()), arrays, strict=True))
+        derived = _derived(twin, dy, values, names, attrs, hand.shape)
+        moved = {n: x * (1 + STEP) + STEP if x.dtype.kind == "f" else x for n, x in values.items()}
+        beside = _derived(twin, dy, moved, names, attrs, hand.shape)
+        size = np.maximum(np.maximum(np.abs(hand), np.abs(derived)), 1e-30)
+        calm = np.abs(beside - derived) <= 1e3 * STEP * (size + np.abs(dy).max())
+        allowed = ALLOWED * size + FLOOR * np.abs(dy).max()
+        wrong = calm & (np.abs(hand - derived) > allowed)
+        if wrong.any():
+            at = tuple(int(one) for one in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            words = (
+                f"the gradient by {name} is {hand[at]:.6g} by the rule and {derived[at]:.6g} by "
+                f"the shader, at {list(at)}; {int(wrong.sum())} of {wrong.size} elements differ."
+            )
+            evidence = [("case", f"{sample.id}, values × {scale:g}")]
+            if values[wgsl_name(name)].shape == hand.shape:
+                evidence.append(("input", f"{name} = {values[wgsl_name(name)][at]:.6g}"))
+            return [subject.of_gradient("derived-differs", words, evidence=tuple(evidence))]
+    return []
+
+
+def _derived(
+    twin: Twin,
+    dy: Array,
+    values: Mapping[str, Array],
+    names: list[str],
+    attrs: Mapping[str, Any],
+    shape: tuple[int, ...],
+) -> Array:
+    """Return the derived gradient, summed over the axes that were broadcast."""
+    wide = [
+        one.astype(np.float64) if one.dtype.kind == "f" else one
+        for one in (values[name] for name in names)
+    ]
+    found = np.asarray(twin(dy, *wide, **attrs))
+    extra = found.ndim - len(shape)
+    axes = tuple(
+        axis
+        for axis in range(found.ndim)
+        if axis < extra or (shape[axis - extra] == 1 and found.shape[axis] != 1)
+    )
+    return np.asarray(found.sum(axis=axes, keepdims=True).reshape(shape))
