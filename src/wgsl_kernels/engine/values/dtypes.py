@@ -206,6 +206,27 @@ def canonical(dtype: Any) -> DType:
     raise DTypeError(f"dtype {shown(name)} is unknown; {hint} one of {', '.join(DTYPES)}.{shape}")
 
 
+def tensor_dtype(dtype: Any) -> DType:
+    """Return the dtype that NumPy's ``dtype=`` asks for: int32 for integers that no tensor has.
+
+    Raises:
+        DTypeError: It is none that a tensor can have, nor an integer.
+    """
+    try:
+        return canonical(dtype)
+    except DTypeError:
+        if _is_other_integer(dtype):
+            return "int32"
+        raise
+
+
+def _is_other_integer(dtype: Any) -> bool:
+    try:
+        return dtype is not None and np.dtype(dtype).kind in "iu"
+    except TypeError:
+        return False
+
+
 def promote(*names: DType) -> DType:
     """Return the dtype that values of all these dtypes can be cast to.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
+from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact, tensor_dtype
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.convolution import conv1d
 from wgsl_kernels.ops.elementwise import binary, cast, classify, compare, complex, logical, unary
@@ -183,9 +183,18 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: An
     return joining.pad(x, _widths(x, pad_width), constant_value=constant_values)
 
 
-def _einsum(*operands: Any, optimize: Any = True) -> Tensor:
-    del optimize  # the order is chosen either way
-    return einsum.einsum(*operands)
+def _einsum(
+    *operands: Any, optimize: Any = True, dtype: Any = None, casting: Any = None, order: str = "K"
+) -> Tensor:
+    del optimize, casting, order  # the order of products is chosen either way
+    if dtype is None:
+        return einsum.einsum(*operands)
+    wanted = tensor_dtype(dtype)
+    given = [
+        cast.astype(one, wanted, copy=False) if isinstance(one, (Tensor, np.ndarray)) else one
+        for one in operands
+    ]
+    return einsum.einsum(*given).astype(wanted, copy=False)
 
 
 def _joined(axis: int, least: int) -> Callable[[Sequence[Any]], Tensor]:
@@ -298,6 +307,16 @@ def _nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     return reduce.sum(_without_nan(a), axis, keepdims=keepdims) / counted
 
 
+def _partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
+    del kth  # a sorted axis is partitioned everywhere
+    return ordered.sort(_flat(a), -1) if axis is None else ordered.sort(a, axis)
+
+
+def _argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
+    del kth
+    return ordered.argsort(_flat(a), -1) if axis is None else ordered.argsort(a, axis)
+
+
 def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     if axis is None:
         return joining.concat([_flat(arr), _flat(values)], 0)
@@ -306,6 +325,7 @@ def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 
 COMPOSED: dict[str, Callable[..., Any]] = {
     "append": _append,
+    "argpartition": _argpartition,
     "argwhere": lambda a: joining.stack(counting.nonzero(a), 1),
     "average": _average,
     "bincount": _bincount,
@@ -335,6 +355,7 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "nanmin": _nan_extreme(extremes.min, np.inf),
     "nansum": lambda a, axis=None, **keep: reduce.sum(_without_nan(a), axis, **keep),
     "pad": _pad,
+    "partition": _partition,
     "percentile": _percentile,
     "ptp": lambda a, axis=None, **keep: (
         extremes.max(a, axis, **keep) - extremes.min(a, axis, **keep)
