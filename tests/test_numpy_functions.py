@@ -162,7 +162,7 @@ READ: list[tuple[str, Callable[..., Any]]] = [
     ("np.gradient", lambda a: np.gradient(a, axis=1)),
     ("np.histogram2d", lambda a: np.histogram2d(a[0], a[1])[0]),
     ("np.linalg.cond", np.linalg.cond),
-    ("np.mean", lambda a: np.mean(a, dtype=np.float64)),
+    ("np.mean", lambda a: np.mean(a, where=cast("Any", A > 0))),
     ("np.multiply.outer", lambda a: np.multiply.outer(a, a)),
     ("np.pad", lambda a: np.pad(a, 1, mode="wrap")),
     ("np.sort", lambda a: np.sort(a, order=None, kind="heapsort")),

@@ -6,10 +6,14 @@ pickle carries host values and the backend's name. Gradients do not flow through
 
 from __future__ import annotations
 
+import hashlib
+import os
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import active_driver, find_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.values.spec import Spec
@@ -19,6 +23,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
+
+
+_PROCESS = uuid.uuid4().hex
+"""Tells this process from others; with the number of the process also from those that it forks."""
 
 
 class Copies:
@@ -38,6 +46,21 @@ class Copies:
     def __deepcopy__(self: Tensor, memo: dict[int, Any]) -> Tensor:  # type: ignore[misc]  # as above
         del memo  # holds nothing of a tensor's; the caller notes the copy there
         return self.__copy__()
+
+    def __dask_tokenize__(self: Tensor) -> tuple[Any, ...]:  # type: ignore[misc]  # as above
+        """Return what tells this tensor from others to Dask, which names its results by it.
+
+        It is the values where the host has them, and of a variable, and else the tensor itself.
+        """
+        array = self._array_on(self._driver)
+        readable = abilities_of(self._driver).host_readable
+        values = None if readable is None else readable.known(array)
+        if values is None and not self.is_variable:
+            return "wgsl_kernels.Tensor", os.getpid(), _PROCESS, self._id
+        values = self._values() if values is None else values
+        held = repr(values.tolist()).encode() if self.spec.dtype == "string" else values.tobytes()
+        digest = hashlib.blake2b(held, digest_size=16).hexdigest()
+        return "wgsl_kernels.Tensor", self.backend, self.spec.dtype, self.shape, digest
 
     def __reduce__(self: Tensor) -> tuple[Any, ...]:  # type: ignore[misc]  # as above
         return restored, (self.numpy(), self.dtype, self.backend, *_facts(self))

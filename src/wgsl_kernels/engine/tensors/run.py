@@ -19,6 +19,7 @@ from wgsl_kernels.engine.registry.op_names import name_op
 from wgsl_kernels.engine.registry.registry import note_failure
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.registry.widening import WIDE, widened_attrs
+from wgsl_kernels.engine.tensors.committed import commit, home_of
 from wgsl_kernels.engine.tensors.input_order import in_kernels_order
 from wgsl_kernels.engine.tensors.numerics import check_results
 from wgsl_kernels.engine.tensors.odd_attributes import odd_attribute
@@ -231,6 +232,11 @@ def _execute(
         else:
             key.append(tuple([one.spec for one in value]))
             is_here = False
+    if not is_here and now.driver is None:
+        home = home_of(inputs)
+        if home is not None and home is not driver:
+            with context.changed(driver=home):
+                return commit(_execute(name, inputs, attrs, names, call, observer))
     try:
         if attrs:
             for one, value in attrs.items():

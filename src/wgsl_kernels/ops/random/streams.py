@@ -20,6 +20,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variable
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import canonical
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.ops.random.numpy_draws import NumpyDraws
 from wgsl_kernels.ops.shapes import joining
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -34,13 +35,15 @@ _lock = threading.RLock()
 _default: list[Generator] = []
 
 
-class Generator:
+class Generator(NumpyDraws):
     """A stream of random numbers of its own, for ``generator=`` of whatever draws.
 
-    Equal seeds give equal streams, on every backend. It is copied and pickled with its state.
+    Equal seeds give equal streams, on every backend. It is copied and pickled with its state, and
+    has the methods that NumPy's generators have for the same distributions.
 
     Args:
-        seed: An integer, of which the low 64 bits count; chosen by chance, if left out.
+        seed: An integer, of which the low 64 bits count, or a `numpy.random.SeedSequence`; chosen
+            by chance, if left out.
 
     Example:
         >>> first, second = wk.random.Generator(1), wk.random.Generator(1)
@@ -49,7 +52,9 @@ class Generator:
         True
     """
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: int | np.random.SeedSequence | None = None) -> None:
+        if isinstance(seed, np.random.SeedSequence):
+            seed = int(seed.generate_state(1, np.uint64)[0])
         start = int.from_bytes(os.urandom(8), "little") if seed is None else _whole(seed)
         self._key = _variable(_words(start))
 
@@ -87,6 +92,20 @@ class Generator:
 
     def __repr__(self) -> str:
         return f"<generator {self._key.name!r}>"
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """Return a generator, as NumPy's function of this name does.
+
+    Args:
+        seed: As for `Generator`; or one of NumPy's bit generators, whose seed is taken; or a
+            `Generator`, which is returned.
+
+    Example:
+        >>> wk.random.default_rng(7).normal(size=3).shape
+        (3,)
+    """
+    return seed if isinstance(seed, Generator) else Generator(getattr(seed, "seed_seq", seed))
 
 
 def _of(key: Tensor) -> Generator:

@@ -1,0 +1,38 @@
+"""What Dask's tables of functions by the chunks' class have for tensors.
+
+Most of them call NumPy's function where they know nothing, which runs ours.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from dask.array import chunk, dispatch, register_chunk_type
+
+import wgsl_kernels as wk
+
+
+@lru_cache(maxsize=1)
+def register_tables() -> None:
+    """Make tensors a class of chunks."""
+    register_chunk_type(wk.Tensor)
+    dispatch.to_numpy_dispatch.register(wk.Tensor, _to_numpy)
+    dispatch.nannumel_lookup.register(wk.Tensor, _count_without_nan)
+    dispatch.percentile_lookup.register(wk.Tensor, _percentiles)
+
+
+def _to_numpy(data: wk.Tensor, **_: Any) -> np.ndarray[Any, Any]:
+    return data.numpy()
+
+
+def _count_without_nan(x: wk.Tensor, **options: Any) -> Any:
+    counts = chunk.sum(~wk.isnan(x), **options)
+    return counts if options.get("dtype") is not None else counts.numpy()  # moments cast to int64
+
+
+def _percentiles(a: wk.Tensor, q: Any, method: str = "linear") -> tuple[Any, int]:
+    """Return the percentiles of a chunk on the host, where Dask merges them, and its length."""
+    n = len(a)
+    return (np.percentile(a, np.asarray(q), method=method), n) if n else (None, 0)  # type: ignore[call-overload]  # any method
