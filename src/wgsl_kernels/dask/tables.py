@@ -18,9 +18,15 @@ import wgsl_kernels as wk
 def register_tables() -> None:
     """Make tensors a class of chunks."""
     register_chunk_type(wk.Tensor)
+    dispatch.divide_lookup.register(wk.Tensor, _divide)
     dispatch.to_numpy_dispatch.register(wk.Tensor, _to_numpy)
     dispatch.nannumel_lookup.register(wk.Tensor, _count_without_nan)
     dispatch.percentile_lookup.register(wk.Tensor, _percentiles)
+
+
+def _divide(a: Any, b: Any, dtype: Any = None) -> wk.Tensor:
+    del dtype  # sums have it already; where Dask combines moments it is float64 whatever they are
+    return wk.divide(a, b)
 
 
 def _to_numpy(data: wk.Tensor, **_: Any) -> np.ndarray[Any, Any]:

@@ -53,6 +53,10 @@ class DTypeName(str):
     def __reduce__(self) -> tuple[Any, ...]:
         return DTypeName, (str(self),)
 
+    @property  # type: ignore[misc]  # xarray asks by isinstance, and NumPy's class has no heirs
+    def __class__(self) -> Any:
+        return np.dtype
+
     byteorder = property(lambda self: _NUMPY[self].byteorder)
     char = property(lambda self: _NUMPY[self].char)
     itemsize = property(lambda self: _NUMPY[self].itemsize)

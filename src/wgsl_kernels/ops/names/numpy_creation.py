@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import tensor_dtype
 from wgsl_kernels.ops.names import compositions, namespace
@@ -29,10 +30,13 @@ def _full_like(
 ) -> Any:
     del order, subok  # a tensor is row-major, and there is one class
     given = as_tensor(a)
-    wanted = given.dtype if dtype is None else tensor_dtype(dtype)
+    size = given.shape if shape is None else shape
+    try:
+        wanted = given.dtype if dtype is None else tensor_dtype(dtype)
+    except DTypeError:  # such as records: no value is read for NumPy's array of them
+        return np.full(size, fill_value, dtype)
     if isinstance(fill_value, Tensor) or np.ndim(fill_value) or wanted == "string":
         return NotImplemented
-    size = given.shape if shape is None else shape
     return creation.full(size, fill_value, wanted, device=device or given.backend)
 
 
