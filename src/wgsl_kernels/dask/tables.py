@@ -34,8 +34,9 @@ def _to_numpy(data: wk.Tensor, **_: Any) -> np.ndarray[Any, Any]:
 
 
 def _count_without_nan(x: wk.Tensor, **options: Any) -> Any:
+    """Return how many elements are no NaN: on the host for moments, which write into the counts."""
     counts = chunk.sum(~wk.isnan(x), **options)
-    return counts if options.get("dtype") is not None else counts.numpy()  # moments cast to int64
+    return counts if options.get("dtype") is not None else counts.numpy()
 
 
 def _percentiles(a: wk.Tensor, q: Any, method: str = "linear") -> tuple[Any, int]:

@@ -227,7 +227,7 @@ def tensor_dtype(dtype: Any) -> DType:
 def _is_other_integer(dtype: Any) -> bool:
     try:
         return dtype is not None and np.dtype(dtype).kind in "iu"
-    except TypeError:
+    except Exception:  # as in `canonical`
         return False
 
 

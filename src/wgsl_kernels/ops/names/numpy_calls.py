@@ -37,9 +37,7 @@ if TYPE_CHECKING:
 def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """Return what reduces as a ufunc does: the first axis where none is given."""
 
-    def reduced(a: Tensor, axis: Any = 0, dtype: Any = None, **options: Any) -> Tensor:
-        if dtype is not None:
-            options["dtype"] = tensor_dtype(dtype)
+    def reduced(a: Tensor, axis: Any = 0, **options: Any) -> Tensor:
         return op(a, axis=axis, **options)
 
     return reduced
@@ -48,29 +46,28 @@ def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
 def _cumulative(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def along(a: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
         x, at = (shapes.reshape(a, (-1,)), 0) if axis is None else (a, axis)
-        return op(x, at, dtype=None if dtype is None else tensor_dtype(dtype))
+        return op(x, at, dtype=dtype)
 
     return along
 
 
 def _total(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
     def combined(a: Any, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-        wanted = None if dtype is None else tensor_dtype(dtype)
-        return op(a, axis, dtype=wanted, keepdims=keepdims)
+        return op(a, axis, dtype=dtype, keepdims=keepdims)
 
     return combined
 
 
-def _moment(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return a mean, or another moment, that is computed and given in the dtype asked for."""
+def _computed_in(a: Any, dtype: Any) -> Any:
+    return a if dtype is None else cast.astype(a, dtype, copy=False)
 
-    def found(a: Any, axis: Axes = None, dtype: Any = None, **options: Any) -> Tensor:
-        if dtype is None:
-            return op(a, axis, **options)
-        wanted = tensor_dtype(dtype)
-        return op(cast.astype(a, wanted, copy=False), axis, **options).astype(wanted, copy=False)
 
-    return found
+def _given_in(y: Tensor, dtype: Any) -> Tensor:
+    return y if dtype is None else y.astype(dtype, copy=False)
+
+
+def _mean(a: Any, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    return _given_in(reduce.mean(_computed_in(a, dtype), axis, keepdims=keepdims), dtype)
 
 
 def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
@@ -78,17 +75,23 @@ def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
     return gather.take(x, indices, 0 if axis is None else axis)
 
 
-def _std(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    return statistics.std(a, axis, correction=ddof, keepdims=keepdims)
+def _std(
+    a: Any, axis: Axes = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    x = _computed_in(a, dtype)
+    return _given_in(statistics.std(x, axis, correction=ddof, keepdims=keepdims), dtype)
 
 
-def _var(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    return statistics.var(a, axis, correction=ddof, keepdims=keepdims)
+def _var(
+    a: Any, axis: Axes = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    x = _computed_in(a, dtype)
+    return _given_in(statistics.var(x, axis, correction=ddof, keepdims=keepdims), dtype)
 
 
 OWN: dict[str, Callable[..., Any]] = {
     "add.reduce": _along_first(reduce.sum),
-    "astype": lambda x, dtype, **options: as_tensor(x).astype(tensor_dtype(dtype), **options),
+    "astype": cast.astype,
     "cumprod": _cumulative(scan.cumulative_prod),
     "cumsum": _cumulative(scan.cumulative_sum),
     "deg2rad": lambda x: x * (math.pi / 180),
@@ -96,7 +99,7 @@ OWN: dict[str, Callable[..., Any]] = {
     "exp2": lambda x: binary.pow(2.0, x),
     "logical_and.reduce": _along_first(reduce.all),
     "logical_or.reduce": _along_first(reduce.any),
-    "mean": _moment(reduce.mean),
+    "mean": _mean,
     "maximum.reduce": _along_first(extremes.max),
     "minimum.reduce": _along_first(extremes.min),
     "multiply.reduce": _along_first(reduce.prod),
@@ -105,10 +108,10 @@ OWN: dict[str, Callable[..., Any]] = {
     "radians": lambda x: x * (math.pi / 180),
     "ravel": lambda a: shapes.reshape(a, (-1,)),
     "round": lambda a, decimals=0: round(a, decimals),
-    "std": _moment(_std),
+    "std": _std,
     "sum": _total(reduce.sum),
     "take": _take,
-    "var": _moment(_var),
+    "var": _var,
     **ARRANGED,
     **COMPOSED,
     **LIKE,

@@ -8,7 +8,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
-from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact, tensor_dtype
+from wgsl_kernels.engine.values.dtypes import COMPLEXES, is_exact
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.convolution import conv1d
 from wgsl_kernels.ops.elementwise import binary, cast, classify, compare, complex, logical, unary
@@ -189,12 +189,11 @@ def _einsum(
     del optimize, casting, order  # the order of products is chosen either way
     if dtype is None:
         return einsum.einsum(*operands)
-    wanted = tensor_dtype(dtype)
     given = [
-        cast.astype(one, wanted, copy=False) if isinstance(one, (Tensor, np.ndarray)) else one
+        cast.astype(one, dtype, copy=False) if isinstance(one, (Tensor, np.ndarray)) else one
         for one in operands
     ]
-    return einsum.einsum(*given).astype(wanted, copy=False)
+    return einsum.einsum(*given).astype(dtype, copy=False)
 
 
 def _joined(axis: int, least: int) -> Callable[[Sequence[Any]], Tensor]:
