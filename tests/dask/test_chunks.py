@@ -8,6 +8,7 @@ import dask
 import dask.array as da
 import numpy as np
 import pytest
+from dask.base import tokenize
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -152,8 +153,8 @@ PROBES: dict[str, Probe] = {
     ),
     "topk": (lambda c: da.topk(c.a, 3, axis=0), lambda: -np.sort(-A, axis=0)[:3]),
     "percentile": (
-        lambda c: da.percentile(c.a[:20, 0], [25, 50]),
-        lambda: np.percentile(A[:20, 0], [25, 50]),
+        lambda c: da.percentile(c.a[:, 0], [25, 50]),
+        lambda: da.percentile(da.from_array(A[:, 0], chunks=20), [25, 50]).compute(),
     ),
     "quantile": (
         lambda c: da.quantile(c.rows, 0.5, axis=1),
@@ -164,10 +165,6 @@ PROBES: dict[str, Probe] = {
     "svd": (lambda c: da.linalg.svd(c.rows)[1], lambda: np.linalg.svd(A)[1]),
     "solve": (lambda c: da.linalg.solve(c.s, c.a[:40, 0]), lambda: np.linalg.solve(S, A[:40, 0])),
     "unique": (lambda c: da.unique(c.i.ravel()), lambda: np.unique(I)),
-    "bincount of a chunk": (
-        lambda c: da.bincount(c.i[:20, 0], minlength=10),
-        lambda: np.bincount(I[:20, 0], minlength=10),
-    ),
     "histogram": (
         lambda c: da.histogram(c.a, bins=5, range=(-3, 3))[0],
         lambda: np.histogram(A, 5, (-3, 3))[0],
@@ -190,13 +187,12 @@ PROBES: dict[str, Probe] = {
         lambda: A + A,
     ),
 }
-ON_HOST = {"argmax", "argmin", "percentile", "solve", "unique", "to_backend('numpy')"}
+ON_HOST = {"argmax", "argmin", "solve", "unique", "to_backend('numpy')"}
 """What Dask or SciPy computes with NumPy's arrays, from values that it reads."""
 
 
 @BACKENDS
 @pytest.mark.parametrize("probe", PROBES)
-@pytest.mark.filterwarnings("ignore::wgsl_kernels.FallbackWarning")  # NumPy's arrays, as said above
 def test_chunks_give_what_numpy_gives(probe: str, name: str, device: str) -> None:
     asked, expected = PROBES[probe]
     found = asked(Chunked(name)).compute()
@@ -204,19 +200,20 @@ def test_chunks_give_what_numpy_gives(probe: str, name: str, device: str) -> Non
     if probe in ON_HOST:
         assert isinstance(found, np.ndarray)
     else:
+        assert isinstance(found, wk.Tensor)
         assert found.device == device
 
 
 def test_dask_knows_tensors_by_their_values_or_themselves() -> None:
     with wk.use_backend("webgpu"):
         first, second, other = wk.tensor(A), wk.tensor(A), wk.tensor(A + 1)
-        assert dask.tokenize(first) == dask.tokenize(second) != dask.tokenize(other)
+        assert tokenize(first) == tokenize(second) != tokenize(other)
         computed, again = wk.exp(first), wk.exp(second)
-        assert dask.tokenize(computed) == dask.tokenize(computed) != dask.tokenize(again)
+        assert tokenize(computed) == tokenize(computed) != tokenize(again)
         weights = wk.variable(A)
-        before = dask.tokenize(weights)
+        before = tokenize(weights)
         weights.assign(A + 1)
-        assert dask.tokenize(weights) != before
+        assert tokenize(weights) != before
 
 
 @BACKENDS
@@ -367,7 +364,7 @@ wk.wgsl_kernel("TestHeatStep", STENCIL)
 
 def heat(x: Any) -> Any:
     for _ in range(4):
-        x = wk.run_kernel("TestHeatStep", {"x": x}, {"rate": 0.1}) if x.size else x
+        x = wk.engine().run_kernel("TestHeatStep", {"x": x}, {"rate": 0.1}) if x.size else x
     return x
 
 

@@ -14,7 +14,8 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.tensors.committed import committed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from wgsl_kernels.engine.values.dtypes import DTypeLike
+    from wgsl_kernels.ops.random.numpy_draws import Size
 
 
 class ChunkGenerator(wk.random.Generator):
@@ -48,7 +49,14 @@ class ChunkGenerator(wk.random.Generator):
     def _drawn(self, *args: Any, **options: Any) -> wk.Tensor:
         return committed(super()._drawn(*args, **options))
 
-    def random_sample(self, size: int | Sequence[int] | None = None) -> wk.Tensor:
+    def random(
+        self, size: Size = None, dtype: DTypeLike = "float32", out: None = None
+    ) -> wk.Tensor:
+        """Return numbers in [0, 1): float32 where Dask asks for float64, as it does by default."""
+        del out
+        return super().random(size, "float32" if dtype == np.float64 else dtype)
+
+    def random_sample(self, size: Size = None) -> wk.Tensor:
         """Return numbers in [0, 1), as `numpy.random.RandomState` calls it."""
         return self.random(size)
 

@@ -76,7 +76,15 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Te
     return logical.where(x > xp[last], fp[last] if right is None else right, y)
 
 
-def _quantile(a: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def _quantile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    if isinstance(axis, (tuple, list)):
+        if len(axis) != 1:
+            return NotImplemented
+        (axis,) = axis
+    if method != "linear":
+        return NotImplemented
     x, many = _floats(a), np.asarray(q, np.float64)
     if many.size and not (many.min() >= 0 and many.max() <= 1):
         raise ArgumentError(f"quantile: q is {q!r}; want numbers in [0, 1].")
@@ -102,11 +110,13 @@ def _with_one(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     return tuple(1 if at == axis % len(shape) else one for at, one in enumerate(shape))
 
 
-def _percentile(a: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    return _quantile(a, np.asarray(q) / 100, axis, keepdims=keepdims)
+def _percentile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    return _quantile(a, np.asarray(q) / 100, axis, method=method, keepdims=keepdims)
 
 
-def _median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _quantile(a, 0.5, axis, keepdims=keepdims)
 
 

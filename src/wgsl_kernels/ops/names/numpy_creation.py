@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.tensors.committed import CommittedTensor, committed
 from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
 from wgsl_kernels.engine.values.dtypes import tensor_dtype
 from wgsl_kernels.ops.names import compositions, namespace
@@ -16,6 +17,10 @@ from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+def _committed_as(like: Tensor, made: Tensor) -> Tensor:
+    return committed(made) if isinstance(like, CommittedTensor) else made
 
 
 def _full_like(
@@ -37,14 +42,15 @@ def _full_like(
         return np.full(size, fill_value, dtype)
     if isinstance(fill_value, Tensor) or np.ndim(fill_value) or wanted == "string":
         return NotImplemented
-    return creation.full(size, fill_value, wanted, device=device or given.backend)
+    made = creation.full(size, fill_value, wanted, device=device or given.backend)
+    return _committed_as(given, made)
 
 
 def _like(op: Callable[[Any], Tensor], fill_value: int) -> Callable[..., Any]:
     def made(a: Any, dtype: Any = None, *args: Any, **options: Any) -> Any:
         if dtype is None and options.keys() <= {"order", "subok"}:
             with use_backend(a.backend):
-                return op(a)
+                return _committed_as(a, op(a))
         return _full_like(a, fill_value, dtype, *args, **options)
 
     return made
@@ -114,6 +120,6 @@ def creator(like: Tensor, name: str) -> Callable[..., Tensor] | None:
 
     def made(*args: Any, **options: Any) -> Tensor:
         with use_backend(like.backend):
-            return op(*args, **options)
+            return _committed_as(like, op(*args, **options))
 
     return made
