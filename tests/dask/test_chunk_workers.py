@@ -8,8 +8,8 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-import dask
-import dask.array as da
+import dask.array
+import dask.config
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster, wait
@@ -21,6 +21,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+da: Any = dask.array
 pytestmark = [
     pytest.mark.dask,
     pytest.mark.gpu,
@@ -40,7 +41,7 @@ def client() -> Iterator[Client]:
             n_workers=2,
             threads_per_worker=1,
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address=":0",
             memory_limit="1GB",
         ) as cluster,
         Client(cluster) as made,
@@ -73,7 +74,7 @@ def test_the_library_imports_nothing_of_dask() -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_draws_are_the_same_on_any_number_of_workers(client: Client) -> None:
+def test_draws_are_the_same_on_any_number_of_workers(client: Any) -> None:
     here = drawn("webgpu", scheduler="synchronous")
     on_two = drawn("webgpu", scheduler=client)
     for one, other in zip(here, on_two, strict=True):
@@ -86,7 +87,7 @@ def held(dask_worker: Any) -> tuple[int, int, int]:
     return len(data.memory), len(data.disk), find_driver("webgpu").memory().num_bytes
 
 
-def test_what_is_spilled_leaves_the_device_and_comes_back(client: Client) -> None:
+def test_what_is_spilled_leaves_the_device_and_comes_back(client: Any) -> None:
     with dask.config.set({"array.backend": "webgpu"}):
         rows = da.arange(8, chunks=1, dtype="float32")[:, None]
         x = (rows * da.ones((8, 8 * MEBI), chunks=(1, -1))).persist()  # eight of 32 MiB
@@ -129,7 +130,7 @@ async def longest_stall(dask_worker: Any) -> float:
     return float(dask_worker.longest)
 
 
-def stall_of(client: Client, key: str) -> float:
+def stall_of(client: Any, key: str) -> float:
     """Return how long the event loop of a worker stalls while another one fetches its result."""
     first, second = client.scheduler_info()["workers"]
     client.run(watch_loop, workers=[first])
@@ -152,7 +153,7 @@ def use_our_sizes() -> None:
     register_tensors(sizeof)
 
 
-def test_a_task_does_its_work_itself_and_not_the_event_loop(client: Client) -> None:
+def test_a_task_does_its_work_itself_and_not_the_event_loop(client: Any) -> None:
     stall_of(client, "warm")
     ours = min(stall_of(client, f"ours-{number}") for number in range(2))
     client.run(use_plain_sizes)

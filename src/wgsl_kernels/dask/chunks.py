@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
-from dask import config
 from dask.array.backends import ArrayBackendEntrypoint
 from dask.array.wrap import wrap_func_shape_as_first_arg
+from dask.config import set as configured
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask.draws import CpuGenerator, WebgpuGenerator
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.dask.draws import ChunkGenerator
 
 
-class WebgpuChunks(ArrayBackendEntrypoint):  # type: ignore[misc]  # Dask has no types
+_Entrypoint: Any = ArrayBackendEntrypoint  # whose methods are static, which ours are not
+
+
+class WebgpuChunks(_Entrypoint):  # type: ignore[misc]  # as above
     """Chunks that are put on the backend ``webgpu``, whichever backend is in force.
 
     Floats become float32 and integers int32 unless a dtype is asked for, as by `wk.tensor`.
@@ -38,11 +41,12 @@ class WebgpuChunks(ArrayBackendEntrypoint):  # type: ignore[misc]  # Dask has no
         """Have Dask know tensors; it makes one instance."""
         register_tables()
 
-    def to_backend(self, data: da.Array, **options: Any) -> da.Array:
-        """Return ``data`` with its chunks on this backend; those that are there stay as they are."""
+    def to_backend(self, data: Any, **options: Any) -> da.Array:
+        """Return ``data`` with its chunks on this backend; one that is there stays as it is."""
         device = self.generator.backend
-        meta = _moved(np.empty((0,) * data.ndim, data.dtype), device)
-        return data.map_blocks(_moved, device, dtype=meta.dtype, meta=meta, **options)
+        meta = moved(np.empty((0,) * data.ndim, data.dtype), device)
+        found: da.Array = data.map_blocks(moved, device, dtype=meta.dtype, meta=meta, **options)
+        return found
 
     @property
     def default_bit_generator(self) -> type[ChunkGenerator]:
@@ -54,30 +58,29 @@ class WebgpuChunks(ArrayBackendEntrypoint):  # type: ignore[misc]  # Dask has no
         """What `dask.array.random.RandomState` and its functions seed."""
         return self.generator
 
-    def ones(self, shape: Any, **options: Any) -> da.Array:
+    def ones(self, shape: Any, **options: Any) -> Any:
         """Return ones; see `dask.array.ones`."""
-        return self._filled("ones", shape, fill_value=1, **options)
+        return self._made(shape, fill_value=1, **options)
 
-    def zeros(self, shape: Any, **options: Any) -> da.Array:
+    def zeros(self, shape: Any, **options: Any) -> Any:
         """Return zeros; see `dask.array.zeros`."""
-        return self._filled("zeros", shape, fill_value=0, **options)
+        return self._made(shape, fill_value=0, **options)
 
-    def empty(self, shape: Any, **options: Any) -> da.Array:
+    def empty(self, shape: Any, **options: Any) -> Any:
         """Return zeros; see `dask.array.empty`."""
-        return self._filled("empty", shape, fill_value=0, **options)
+        return self._made(shape, fill_value=0, **options)
 
-    def full(self, shape: Any, fill_value: Any, **options: Any) -> da.Array:
+    def full(self, shape: Any, fill_value: Any, **options: Any) -> Any:
         """Return one value everywhere; see `dask.array.full`."""
-        return self._filled("full", shape, fill_value=fill_value, **options)
+        return self._made(shape, fill_value=fill_value, **options)
 
     def arange(self, *bounds: Any, dtype: Any = None, **options: Any) -> da.Array:
         """Return evenly spaced numbers; see `dask.array.arange`."""
-        with config.set({"array.backend": "numpy"}):
+        with configured({"array.backend": "numpy"}):
             return self.to_backend(da.arange(*bounds, dtype=dtype, **options))
 
-    def _filled(
+    def _made(
         self,
-        function: str,
         shape: int | Sequence[int],
         *,
         fill_value: Any,
@@ -85,16 +88,16 @@ class WebgpuChunks(ArrayBackendEntrypoint):  # type: ignore[misc]  # Dask has no
         meta: Any = None,
         order: str = "C",
         **options: Any,
-    ) -> da.Array:
+    ) -> Any:
         if meta is not None and not isinstance(meta, wk.Tensor):  # such as da.ones_like(x) of NumPy
-            with config.set({"array.backend": "numpy"}):
-                return getattr(da, function)(shape, dtype=dtype, meta=meta, **options)
+            with configured({"array.backend": "numpy"}):
+                return da.full(shape, fill_value, dtype=dtype, meta=meta, **options)
         del order
         wanted = tensor_dtype("float32" if dtype is None else dtype)
-        device = self.generator.backend
-        sample = _full((0,), fill_value=fill_value, dtype=wanted, device=device, meta=meta)
+        device = self.generator.backend if meta is None else meta.device
+        sample = filled((0,), fill_value=fill_value, dtype=wanted, device=device, meta=None)
         options |= {"dtype": wanted, "device": device, "fill_value": fill_value}
-        return wrap_func_shape_as_first_arg(_full, shape, meta=sample, **options)
+        return wrap_func_shape_as_first_arg(filled, shape, meta=sample, **options)
 
 
 class CpuChunks(WebgpuChunks):
@@ -103,14 +106,14 @@ class CpuChunks(WebgpuChunks):
     generator = CpuGenerator
 
 
-def _moved(block: Any, device: str) -> wk.Tensor:
+def moved(block: Any, device: str) -> wk.Tensor:
     """Return a chunk committed to a backend; a task."""
     if isinstance(block, wk.Tensor):
         return committed(block.to_device(device))
     return committed(wk.tensor(block, device=device))
 
 
-def _full(shape: Any, *, fill_value: Any, dtype: Any, device: str, meta: wk.Tensor) -> wk.Tensor:
+def filled(shape: Any, *, fill_value: Any, dtype: Any, device: str, meta: Any) -> wk.Tensor:
     """Return a chunk with one value everywhere; a task."""
     del meta  # Dask's
     return committed(wk.full(shape, fill_value, dtype, device=device))

@@ -17,7 +17,7 @@ def register_tensors(sizeof: Any) -> None:
 def _evaluated_bytes(tensor: wk.Tensor) -> int:
     """Return the bytes of a tensor, having waited for its values.
 
-    Dask asks in the task's own thread, so the work of a task is done in it, its errors come from it,
+    Dask asks in the task's own thread: the work of a task is done in it, its errors come from it,
     and no other thread waits for it later.
     """
     wk.evaluate(tensor)

@@ -1,18 +1,19 @@
-"""Tensors that have what is computed of them run where they are, and not on the process's backend.
+"""Tensors whose ops run on the backend where they are, not on that of the process.
 
-The word is JAX's, whose arrays are committed to a device where a user has put them on it. A block of
-`use_backend` has all ops run on its backend nevertheless.
+The word is JAX's, whose arrays are committed to a device where a user has put them on it. Inside a
+block of `use_backend` all ops run on its backend nevertheless.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.tensors.copies import restored
 from wgsl_kernels.engine.tensors.tensor import Tensor, made
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wgsl_kernels.engine.drivers.driver import Driver
 
 
@@ -42,11 +43,10 @@ def home_of(inputs: Iterable[Any]) -> Driver | None:
     return None
 
 
-def commit(results: Tensor | tuple[Tensor, ...]) -> Any:
-    """Return new tensors, committed to their backends."""
+def commit(results: Tensor | tuple[Tensor, ...]) -> None:
+    """Commit new tensors, which nobody has yet, to their backends."""
     for one in results if isinstance(results, tuple) else (results,):
         one.__class__ = CommittedTensor
-    return results
 
 
 def _restored(*facts: Any) -> Tensor:

@@ -236,7 +236,9 @@ def _execute(
         home = home_of(inputs)
         if home is not None and home is not driver:
             with context.changed(driver=home):
-                return commit(_execute(name, inputs, attrs, names, call, observer))
+                found = _execute(name, inputs, attrs, names, call, observer)
+            commit(found)
+            return found
     try:
         if attrs:
             for one, value in attrs.items():

@@ -210,17 +210,17 @@ def canonical(dtype: Any) -> DType:
     raise DTypeError(f"dtype {shown(name)} is unknown; {hint} one of {', '.join(DTYPES)}.{shape}")
 
 
-def tensor_dtype(dtype: Any) -> DType:
+def tensor_dtype(dtype: Any) -> DTypeName:
     """Return the dtype that NumPy's ``dtype=`` asks for: int32 for integers that no tensor has.
 
     Raises:
         DTypeError: It is none that a tensor can have, nor an integer.
     """
     try:
-        return canonical(dtype)
+        return OBJECTS[canonical(dtype)]
     except DTypeError:
         if _is_other_integer(dtype):
-            return "int32"
+            return int32
         raise
 
 

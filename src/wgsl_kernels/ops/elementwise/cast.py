@@ -68,7 +68,7 @@ def astype(
     if device is not None:
         with use_backend(device):
             return astype(x, dtype, copy=copy)
-    wanted = tensor_dtype(dtype)
+    wanted = str(tensor_dtype(dtype))
     is_kept = copy is not True and not flag("astype", "copy", copy)
     if is_kept and isinstance(x, Tensor) and x.dtype == wanted:
         return x

@@ -199,7 +199,7 @@ def _einsum(
     del optimize, casting, order  # the order of products is chosen either way
     if dtype is None:
         return einsum.einsum(*operands)
-    given = [
+    given: list[Any] = [
         cast.astype(one, dtype, copy=False) if isinstance(one, (Tensor, np.ndarray)) else one
         for one in operands
     ]

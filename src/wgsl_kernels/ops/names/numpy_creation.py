@@ -81,11 +81,11 @@ def _array(
     return shapes.reshape(made, (1,) * (ndmin - made.ndim) + made.shape)
 
 
-def _arange(*bounds: Any, dtype: Any = None, device: str | None = None) -> Tensor:
-    if len(bounds) == 4:
-        *bounds, dtype = bounds
+def _arange(
+    start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: str | None = None
+) -> Tensor:
     wanted = None if dtype is None else tensor_dtype(dtype)
-    return ranges.arange(*bounds, dtype=wanted, device=device)
+    return ranges.arange(start, stop, step, dtype=wanted, device=device)
 
 
 def _filled(fill_value: int) -> Callable[..., Tensor]:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.drivers.backends import use_backend
-from wgsl_kernels.engine.tensors.tensor import TensorLike
-from wgsl_kernels.engine.values.dtypes import DTypeLike, tensor_dtype
+from wgsl_kernels.engine.values.dtypes import tensor_dtype
 from wgsl_kernels.ops.elementwise import exponential
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.tensor import Tensor, Variable
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.dtypes import DTypeLike
+
+    Real = Tensor | float
 
 Size = int | Sequence[int] | None
 
@@ -23,8 +24,7 @@ class NumpyDraws:
 
     if TYPE_CHECKING:
 
-        @property
-        def key(self) -> Variable: ...
+        def _drawn(self, kernel: str, size: Size, dtype: Any, **attrs: float) -> Tensor: ...
 
     def random(self, size: Size = None, dtype: DTypeLike = "float32") -> Tensor:
         """Return numbers in [0, 1), a scalar without ``size``.
@@ -35,7 +35,7 @@ class NumpyDraws:
         """
         return self._drawn("RandomUniform", size, dtype, minval=0.0, maxval=1.0)
 
-    def uniform(self, low: TensorLike = 0.0, high: TensorLike = 1.0, size: Size = None) -> Tensor:
+    def uniform(self, low: Real = 0.0, high: Real = 1.0, size: Size = None) -> Tensor:
         """Return numbers in [low, high), which are broadcast to ``size``."""
         return low + (high - low) * self.random(_size(size, low, high))
 
@@ -43,11 +43,11 @@ class NumpyDraws:
         """Return normally distributed numbers of mean 0 and standard deviation 1."""
         return self._drawn("RandomNormal", size, dtype, mean=0.0, std_dev=1.0)
 
-    def normal(self, loc: TensorLike = 0.0, scale: TensorLike = 1.0, size: Size = None) -> Tensor:
+    def normal(self, loc: Real = 0.0, scale: Real = 1.0, size: Size = None) -> Tensor:
         """Return normally distributed numbers of mean ``loc`` and standard deviation ``scale``."""
         return loc + scale * self.standard_normal(_size(size, loc, scale))
 
-    def exponential(self, scale: TensorLike = 1.0, size: Size = None) -> Tensor:
+    def exponential(self, scale: Real = 1.0, size: Size = None) -> Tensor:
         """Return exponentially distributed numbers of mean ``scale``."""
         return -scale * exponential.log1p(-self.random(_size(size, scale)))
 
@@ -72,14 +72,6 @@ class NumpyDraws:
         ends = {"minval": int(first), "maxval": int(last) + bool(endpoint)}
         drawn = self._drawn("RandomUniform", size, "int32", **ends)
         return drawn.astype(tensor_dtype(dtype), copy=False)
-
-    def _drawn(self, kernel: str, size: Size, dtype: Any, **attrs: float) -> Tensor:
-        """Run a random kernel on the backend where the generator's key is."""
-        from wgsl_kernels.ops.random.streams import draw
-
-        with use_backend(self.key.backend):
-            shape = () if size is None else size
-            return draw(kernel, shape, tensor_dtype(dtype), self, **attrs)  # type: ignore[arg-type]  # the mixin's only class is Generator
 
 
 def _size(size: Size, *parameters: Any) -> Size:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.tensors.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor, Variable, variable
 from wgsl_kernels.engine.values.attributes import integer
-from wgsl_kernels.engine.values.dtypes import canonical
+from wgsl_kernels.engine.values.dtypes import canonical, tensor_dtype
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.random.numpy_draws import NumpyDraws
 from wgsl_kernels.ops.shapes import joining
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
+    from wgsl_kernels.ops.random.numpy_draws import Size
 
 _BLOCK = 4
 _lock = threading.RLock()
@@ -86,6 +88,11 @@ class Generator(NumpyDraws):
         ends = {"minval": -(2**31), "maxval": 2**31 - 1}
         seeds = draw("RandomUniform", (number, 2), "int32", self, **ends)
         return tuple(_of(joining.concat([seeds[place], [0, 0]])) for place in range(number))
+
+    def _drawn(self, kernel: str, size: Size, dtype: Any, **attrs: float) -> Tensor:
+        """Run a random kernel on the backend where the key is."""
+        with use_backend(self.key.backend):
+            return draw(kernel, () if size is None else size, tensor_dtype(dtype), self, **attrs)
 
     def __copy__(self) -> Generator:
         return _of(self._key)
