@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,14 @@ def test_a_dtype_has_what_numpys_has(name: str) -> None:
         assert np.finfo(ours).eps == np.finfo(theirs).eps
     elif theirs.kind in "iu":
         assert np.iinfo(ours).max == np.iinfo(theirs).max
+
+
+def test_a_dtype_passes_for_numpys() -> None:
+    dtype: Any = wk.float32
+    assert isinstance(dtype, np.dtype)
+    assert isinstance(dtype, str)
+    assert type(pickle.loads(pickle.dumps(dtype))) is type(dtype) is type(copy.deepcopy(dtype))
+    assert f"{dtype}" == str(dtype) == "float32"
 
 
 def test_a_dtype_equals_pythons_types_and_nothing_abstract() -> None:

@@ -15,7 +15,7 @@ from wgsl_kernels.ops.elementwise import binary, cast, classify, compare, comple
 from wgsl_kernels.ops.indexing import counting, gather, ordered, segment
 from wgsl_kernels.ops.linear_algebra import einsum, matrix, norms
 from wgsl_kernels.ops.names import compositions
-from wgsl_kernels.ops.reductions import extremes, reduce
+from wgsl_kernels.ops.reductions import extremes, reduce, scan
 from wgsl_kernels.ops.shapes import creation, joining, moving, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 
@@ -326,6 +326,21 @@ def _argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
     return ordered.argsort(_flat(a), -1) if axis is None else ordered.argsort(a, axis)
 
 
+def _nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    x = as_tensor(a) if dtype is None else cast.astype(a, dtype, copy=False)
+    apart = _without_nan(x - _nanmean(x, axis, keepdims=True))
+    counted = reduce.sum(logical.logical_not(classify.isnan(x)), axis, keepdims=keepdims)
+    freedom = logical.where(counted > ddof, counted - ddof, np.nan)
+    return reduce.sum(apart * apart, axis, keepdims=keepdims) / freedom
+
+
+def _nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    x = _without_nan(_flat(a) if axis is None else a)
+    return scan.cumulative_sum(x, 0 if axis is None else axis, dtype=dtype)
+
+
 def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     if axis is None:
         return joining.concat([_flat(arr), _flat(values)], 0)
@@ -359,10 +374,16 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "median": _median,
     "meshgrid": lambda *xi, indexing="xy": tuple(compositions.meshgrid(*xi, indexing=indexing)),
     "nan_to_num": _nan_to_num,
+    "nancumsum": _nancumsum,
     "nanmax": _nan_extreme(extremes.max, -np.inf),
     "nanmean": _nanmean,
     "nanmin": _nan_extreme(extremes.min, np.inf),
+    "nanprod": lambda a, axis=None, **keep: reduce.prod(
+        logical.where(classify.isnan(a), 1.0, a), axis, **keep
+    ),
+    "nanstd": lambda a, *args, **keep: unary.sqrt(_nanvar(a, *args, **keep)),
     "nansum": lambda a, axis=None, **keep: reduce.sum(_without_nan(a), axis, **keep),
+    "nanvar": _nanvar,
     "pad": _pad,
     "partition": _partition,
     "percentile": _percentile,
