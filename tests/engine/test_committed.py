@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.tensors.committed import CommittedTensor, committed
+from wgsl_kernels.engine.tensors.tensor import CommittedTensor, committed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Tensors as chunks of `dask.array`, which stay on the device.
+"""Tensors as chunks of ``dask.array``, which stay on the device.
 
 ``x.to_backend("webgpu")`` and Dask's configuration ``array.backend`` find the two classes here by
 entry points, so nobody imports them.
@@ -17,7 +17,7 @@ from dask.config import set as configured
 import wgsl_kernels as wk
 from wgsl_kernels.dask.draws import CpuGenerator, WebgpuGenerator
 from wgsl_kernels.dask.tables import register_tables
-from wgsl_kernels.engine.tensors.committed import committed
+from wgsl_kernels.engine.tensors.tensor import committed
 from wgsl_kernels.engine.values.dtypes import tensor_dtype
 
 if TYPE_CHECKING:
@@ -50,32 +50,32 @@ class WebgpuChunks(_Entrypoint):  # type: ignore[misc]  # as above
 
     @property
     def default_bit_generator(self) -> type[ChunkGenerator]:
-        """What `dask.array.random.default_rng` seeds."""
+        """What ``dask.array.random.default_rng`` seeds."""
         return self.generator
 
     @property
     def RandomState(self) -> type[ChunkGenerator]:  # noqa: N802  Dask's name
-        """What `dask.array.random.RandomState` and its functions seed."""
+        """What ``dask.array.random.RandomState`` and its functions seed."""
         return self.generator
 
     def ones(self, shape: Any, **options: Any) -> Any:
-        """Return ones; see `dask.array.ones`."""
+        """Return ones; see ``dask.array.ones``."""
         return self._made(shape, fill_value=1, **options)
 
     def zeros(self, shape: Any, **options: Any) -> Any:
-        """Return zeros; see `dask.array.zeros`."""
+        """Return zeros; see ``dask.array.zeros``."""
         return self._made(shape, fill_value=0, **options)
 
     def empty(self, shape: Any, **options: Any) -> Any:
-        """Return zeros; see `dask.array.empty`."""
+        """Return zeros; see ``dask.array.empty``."""
         return self._made(shape, fill_value=0, **options)
 
     def full(self, shape: Any, fill_value: Any, **options: Any) -> Any:
-        """Return one value everywhere; see `dask.array.full`."""
+        """Return one value everywhere; see ``dask.array.full``."""
         return self._made(shape, fill_value=fill_value, **options)
 
     def arange(self, *bounds: Any, dtype: Any = None, **options: Any) -> da.Array:
-        """Return evenly spaced numbers; see `dask.array.arange`."""
+        """Return evenly spaced numbers; see ``dask.array.arange``."""
         with configured({"array.backend": "numpy"}):
             return self.to_backend(da.arange(*bounds, dtype=dtype, **options))
 

@@ -1,4 +1,4 @@
-"""What `dask.array.random` draws from for chunks that are tensors.
+"""What ``dask.array.random`` draws from for chunks that are tensors.
 
 Dask splits a seed into one for each chunk, and each task draws from a generator of its own: the
 numbers depend on the seed and the chunks, not on workers or their order.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.tensors.committed import committed
+from wgsl_kernels.engine.tensors.tensor import committed
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DTypeLike
@@ -22,7 +22,7 @@ class ChunkGenerator(wk.random.Generator):
     """A generator on one backend, in the place of NumPy's bit generators and states.
 
     Args:
-        seed: Whatever `numpy.random.SeedSequence` takes, or one of these.
+        seed: Whatever ``numpy.random.SeedSequence`` takes, or one of these.
     """
 
     backend: str
@@ -57,11 +57,11 @@ class ChunkGenerator(wk.random.Generator):
         return super().random(size, "float32" if dtype == np.float64 else dtype)
 
     def random_sample(self, size: Size = None) -> wk.Tensor:
-        """Return numbers in [0, 1), as `numpy.random.RandomState` calls it."""
+        """Return numbers in [0, 1), as ``numpy.random.RandomState`` calls it."""
         return self.random(size)
 
     randint = wk.random.Generator.integers
-    """Whole numbers, as `numpy.random.RandomState` calls it."""
+    """Whole numbers, as ``numpy.random.RandomState`` calls it."""
 
 
 class WebgpuGenerator(ChunkGenerator):

@@ -5,18 +5,19 @@ Most of them call NumPy's function where they know nothing, which runs ours.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from dask.array import chunk, dispatch, register_chunk_type
+from dask.array import chunk, dispatch
+from dask.array.chunk_types import is_valid_chunk_type, register_chunk_type
 
 import wgsl_kernels as wk
 
 
-@lru_cache(maxsize=1)
 def register_tables() -> None:
-    """Make tensors a class of chunks."""
+    """Make tensors a class of chunks, unless that is done."""
+    if is_valid_chunk_type(wk.Tensor):
+        return
     register_chunk_type(wk.Tensor)
     dispatch.divide_lookup.register(wk.Tensor, _divide)
     dispatch.to_numpy_dispatch.register(wk.Tensor, _to_numpy)

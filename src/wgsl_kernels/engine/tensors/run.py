@@ -19,13 +19,18 @@ from wgsl_kernels.engine.registry.op_names import name_op
 from wgsl_kernels.engine.registry.registry import note_failure
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.registry.widening import WIDE, widened_attrs
-from wgsl_kernels.engine.tensors.committed import commit, home_of
 from wgsl_kernels.engine.tensors.input_order import in_kernels_order
 from wgsl_kernels.engine.tensors.numerics import check_results
 from wgsl_kernels.engine.tensors.odd_attributes import odd_attribute
 from wgsl_kernels.engine.tensors.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.tensors.scalars import scalar_tensor
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_floats, tensor
+from wgsl_kernels.engine.tensors.tensor import (
+    Tensor,
+    as_floats,
+    commit,
+    committed_driver,
+    tensor,
+)
 from wgsl_kernels.engine.values.attributes import attr_key, text
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.host import weak_dtype
@@ -233,9 +238,9 @@ def _execute(
             key.append(tuple([one.spec for one in value]))
             is_here = False
     if not is_here and now.driver is None:
-        home = home_of(inputs)
-        if home is not None and home is not driver:
-            with context.changed(driver=home):
+        committed = committed_driver(inputs)
+        if committed is not None and committed is not driver:
+            with context.changed(driver=committed):
                 found = _execute(name, inputs, attrs, names, call, observer)
             commit(found)
             return found

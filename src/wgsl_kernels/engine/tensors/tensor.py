@@ -18,7 +18,7 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DisposedTensorError, DTypeError, ShapeError
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors import display
-from wgsl_kernels.engine.tensors.copies import Copies
+from wgsl_kernels.engine.tensors.copies import Copies, restored
 from wgsl_kernels.engine.tensors.entries import note_assignment, note_copy, note_entry, note_reading
 from wgsl_kernels.engine.tensors.methods import Methods
 from wgsl_kernels.engine.tensors.operators import Assigning, Operators
@@ -43,7 +43,7 @@ from wgsl_kernels.engine.values.shapes import lengths, show
 from wgsl_kernels.engine.values.spec import Shape, Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from wgsl_kernels.engine.drivers.driver import Driver
     from wgsl_kernels.engine.values.dtypes import DTypeLike
@@ -166,6 +166,46 @@ class Tensor(Copies, Methods, Operators, Reading, Standard):
 
     def _repr_html_(self) -> str:
         return display.as_html(self)
+
+
+class CommittedTensor(Tensor):
+    """A tensor whose ops run on the backend where it is, not on that of the process.
+
+    So do those of their results. The word is JAX's, whose arrays are committed to a device where a
+    user has put them on it. Inside a block of `use_backend` ops run on its backend nevertheless.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _committed_again, super().__reduce__()[1]
+
+
+def committed(x: Tensor) -> Tensor:
+    """Return a tensor that is committed to the backend of ``x``, whose values it shares."""
+    return made(CommittedTensor(x.spec, x._array_on(x._driver), x._driver))
+
+
+def committed_driver(inputs: Iterable[Any]) -> Driver | None:
+    """Return the backend of the first committed tensor among inputs, or None without one."""
+    for one in inputs:
+        if isinstance(one, CommittedTensor):
+            return one._driver
+        if isinstance(one, list):
+            found = committed_driver(one)
+            if found is not None:
+                return found
+    return None
+
+
+def commit(results: Tensor | tuple[Tensor, ...]) -> None:
+    """Commit new tensors, which nobody has yet, to their backends."""
+    for one in results if isinstance(results, tuple) else (results,):
+        one.__class__ = CommittedTensor
+
+
+def _committed_again(*facts: Any) -> Tensor:
+    return committed(restored(*facts))
 
 
 class Variable(Assigning, Tensor):

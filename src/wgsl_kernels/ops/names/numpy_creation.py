@@ -8,8 +8,7 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.engine.tensors.committed import CommittedTensor, committed
-from wgsl_kernels.engine.tensors.tensor import Tensor, as_tensor
+from wgsl_kernels.engine.tensors.tensor import CommittedTensor, Tensor, as_tensor, committed
 from wgsl_kernels.engine.values.dtypes import tensor_dtype
 from wgsl_kernels.ops.names import compositions, namespace
 from wgsl_kernels.ops.shapes import creation, ranges

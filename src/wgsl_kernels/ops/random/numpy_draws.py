@@ -20,7 +20,7 @@ Size = int | Sequence[int] | None
 
 
 class NumpyDraws:
-    """Mixin: methods of `numpy.random.Generator`."""
+    """Mixin: methods of ``numpy.random.Generator``."""
 
     if TYPE_CHECKING:
 

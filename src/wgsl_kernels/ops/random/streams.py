@@ -44,7 +44,7 @@ class Generator(NumpyDraws):
     has the methods that NumPy's generators have for the same distributions.
 
     Args:
-        seed: An integer, of which the low 64 bits count, or a `numpy.random.SeedSequence`; chosen
+        seed: An integer, of which the low 64 bits count, or a ``numpy.random.SeedSequence``; chosen
             by chance, if left out.
 
     Example:
