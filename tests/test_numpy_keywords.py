@@ -98,15 +98,14 @@ def test_what_is_made_like_a_tensor_is_on_its_backend(backend: str) -> None:
             (np.array(x, like=like, ndmin=3), A[None]),
             (np.asanyarray(2.5, dtype="f4", like=like), np.float32(2.5)),
             (np.arange(3, like=like), np.arange(3, dtype=np.int32)),
-            (np.arange(0, 1, 0.25, like=like), np.arange(0, 1, 0.25, np.float32)),
+            (np.arange(0, 1, 0.25, like=like), np.arange(4, dtype=np.float32) / 4),
             (np.ones((2,), like=like), np.ones(2, np.float32)),
             (np.zeros(2, np.int64, like=like), np.zeros(2, np.int32)),
             (np.empty((0, 3), like=like), np.empty((0, 3), np.float32)),
         ]
     for found, expected in made:
-        tensor: Any = found
-        assert (tensor.device, tensor.dtype) == (backend, expected.dtype)
-        np.testing.assert_array_equal(tensor, expected)
+        assert (found.device, found.dtype) == (backend, expected.dtype)
+        np.testing.assert_array_equal(found, expected)
 
 
 @BACKENDS

@@ -36,7 +36,7 @@ def test_what_is_computed_of_a_committed_tensor_stays_with_it(home: str) -> None
         wk.concat([wk.zeros((2, 3)), x]),
         x[1, ::2],
         np.zeros_like(x, shape=(2,)),
-        np.asarray([1.0], like=x),  # type: ignore[call-overload]  # NumPy has no protocol for it
+        np.asarray([1.0], like=x),
         (x - x.mean(0)).sum(),
         *wk.split(x, 3, axis=1),
         pickle.loads(pickle.dumps(x)) + 1,

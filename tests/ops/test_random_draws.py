@@ -155,7 +155,7 @@ def test_a_generator_has_numpys_methods() -> None:
     for name, mean in {**wanted, "exponential": 2.0, "integers": 1.0}.items():
         assert abs(means[name] - mean) < 0.3, name
     assert rng.random().shape == ()
-    assert rng.normal([1.0, 2.0]).shape == (2,)
+    assert rng.normal(wk.tensor([1.0, 2.0])).shape == (2,)
     assert rng.integers(1, 2, 3, np.int64, endpoint=True).dtype == "int32"
 
 

@@ -23,7 +23,8 @@ class DTypeName(str):
 
     It equals what ``dtype=`` takes for it: its name, NumPy's dtype and scalar type, and the Python
     type of a number. The hash is that of the name, so a dictionary by dtypes has names as keys. It
-    has the attributes of NumPy's dtype on the host, ``object`` for strings.
+    has the attributes of NumPy's dtype on the host, ``object`` for strings, and is one to
+    ``isinstance``.
 
     Example:
         >>> x = wk.tensor(1.5)
@@ -65,6 +66,11 @@ class DTypeName(str):
     num = property(lambda self: _NUMPY[self].num)
     str = property(lambda self: _NUMPY[self].str)
     type = property(lambda self: _NUMPY[self].type)
+
+    if not TYPE_CHECKING:  # for which every name would be an attribute
+
+        def __getattr__(self, fact: str) -> Any:
+            return getattr(_NUMPY[self], fact)
 
 
 Name = Literal[
