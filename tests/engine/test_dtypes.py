@@ -40,7 +40,7 @@ def test_a_dtype_passes_for_numpys() -> None:
     assert type(pickle.loads(pickle.dumps(dtype))) is type(dtype) is type(copy.deepcopy(dtype))
     assert f"{dtype}" == str(dtype) == "float32"
     assert (dtype.hasobject, dtype.fields, dtype.isnative) == (False, None, True)
-    with pytest.raises(AttributeError, match="'numpy.dtype.*' object has no attribute 'wide'"):
+    with pytest.raises(AttributeError, match=r"'numpy.dtype.*' object has no attribute 'wide'"):
         _ = dtype.wide
 
 
