@@ -177,6 +177,9 @@ class CommittedTensor(Tensor):
 
     __slots__ = ()
 
+    def __copy__(self) -> Tensor:
+        return committed(super().__copy__())
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _committed_again, super().__reduce__()[1]
 
