@@ -85,11 +85,13 @@ def test_a_keyword_means_what_it_means_to_numpy(
         np.testing.assert_allclose(found, use(given), rtol=1e-6)
 
 
+@pytest.mark.gpu
 @BACKENDS
 def test_what_is_made_like_a_tensor_is_on_its_backend(backend: str) -> None:
     other = {"cpu": "webgpu", "webgpu": "cpu"}[backend]
     x = wk.tensor(A, device=backend)
     like: Any = x
+    made: list[tuple[Any, Any]]
     with wk.use_backend(other):
         made = [
             (np.empty_like(x, shape=(2, 0)), np.empty((2, 0), np.float32)),

@@ -109,6 +109,21 @@ def products(size: int) -> Any:
         return x
 
 
+def past_the_end(count: int) -> Any:
+    """Return elements at places that only the device knows to be none."""
+    with wk.use_backend("webgpu"):
+        places = wk.exp(wk.zeros(count)) * 77.0
+        return {"chosen": wk.ones(5)[places.astype("int32")] * 2.0}
+
+
+def test_what_fails_on_the_device_fails_its_task(client: Any) -> None:
+    client.submit(products, 8, key="first").result()
+    made = client.submit(past_the_end, 1000)
+    with pytest.raises(wk.IndexOutOfRange, match="indices holds 77, which is out of range"):
+        made.result()
+    assert made.status == "error"
+
+
 async def watch_loop(dask_worker: Any) -> None:
     """Begin to note the longest time in which the event loop of a worker did nothing else."""
 

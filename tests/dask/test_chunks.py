@@ -205,6 +205,7 @@ def test_chunks_give_what_numpy_gives(probe: str, name: str, device: str) -> Non
         assert found.device == device
 
 
+@pytest.mark.gpu
 def test_dask_knows_tensors_by_their_values_or_themselves() -> None:
     with wk.use_backend("webgpu"):
         first, second, other = wk.tensor(A), wk.tensor(A), wk.tensor(A + 1)
@@ -249,6 +250,7 @@ STAYING: dict[str, Callable[[Chunked], Any]] = {
 }
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("default", ["cpu", "webgpu"])
 @pytest.mark.parametrize("probe", STAYING)
 def test_values_stay_on_the_device(
@@ -312,6 +314,7 @@ def drawn(name: str, **how: Any) -> list[Any]:
     return [one.compute(**how) for one in made]
 
 
+@pytest.mark.gpu
 def test_draws_depend_on_seed_and_chunks_alone() -> None:
     first = drawn("webgpu", scheduler="synchronous")
     with wk.use_backend("webgpu"):
@@ -326,6 +329,7 @@ def test_draws_depend_on_seed_and_chunks_alone() -> None:
     assert set(whole) <= set(range(5))
 
 
+@pytest.mark.gpu
 def test_a_distribution_without_a_kernel_says_which_there_are() -> None:
     with dask.config.set({"array.backend": "webgpu"}):
         rng = da.random.default_rng(1)
@@ -374,6 +378,7 @@ def heat(x: Any) -> Any:
     return x
 
 
+@pytest.mark.gpu
 def test_a_stencil_on_chunks_has_the_bits_of_the_whole() -> None:
     x = da.from_array(A, chunks=(17, 13)).to_backend("webgpu")
     found = x.map_overlap(heat, depth=4, boundary="none").compute()

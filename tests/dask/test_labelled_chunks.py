@@ -96,6 +96,7 @@ def test_zarr_is_read_and_written(name: str, device: str, tmp_path: Path) -> Non
     np.testing.assert_array_equal(written[:], T * 2)
 
 
+@pytest.mark.gpu
 def test_store_takes_tensors() -> None:
     kept = np.zeros(T.shape, np.float32)
     da.store(da.from_array(T, chunks=5).to_backend("webgpu") * 2, kept)

@@ -15,6 +15,8 @@ from wgsl_kernels.engine.tensors.tensor import CommittedTensor, committed
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+pytestmark = pytest.mark.gpu  # which one of two backends is, or the other
+
 A = np.arange(6, dtype=np.float32).reshape(2, 3)
 
 

@@ -170,6 +170,7 @@ def test_seeds_of_numpy_are_taken() -> None:
     assert not np.array_equal(first, child)
 
 
+@pytest.mark.gpu
 def test_a_generator_draws_where_its_key_is() -> None:
     for device in BACKENDS:
         with wk.use_backend(device):

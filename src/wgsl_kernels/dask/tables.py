@@ -27,7 +27,8 @@ def register_tables() -> None:
 
 def _divide(a: Any, b: Any, dtype: Any = None) -> wk.Tensor:
     del dtype  # sums have it already; where Dask combines moments it is float64 whatever they are
-    return wk.divide(a, b)
+    is_count = isinstance(b, (np.ndarray, np.integer)) and b.dtype.kind == "i"
+    return wk.divide(a, b.astype(np.float32) if is_count else b)  # of chunks beyond int32, too
 
 
 def _to_numpy(data: wk.Tensor, **_: Any) -> np.ndarray[Any, Any]:
@@ -41,6 +42,6 @@ def _count_without_nan(x: wk.Tensor, **options: Any) -> Any:
 
 
 def _percentiles(a: wk.Tensor, q: Any, method: str = "linear") -> tuple[Any, int]:
-    """Return the percentiles of a chunk on the host, where Dask merges them, and its length."""
+    """Return the percentiles of a chunk, and its length, of which Dask merges those of all."""
     n = len(a)
     return (np.percentile(a, np.asarray(q), method=method), n) if n else (None, 0)  # type: ignore[call-overload]  # any method
