@@ -27,7 +27,7 @@ import zipfile
 shipped, plain = (set(zipfile.ZipFile(one).namelist()) for one in sys.argv[1:])
 assert shipped == plain, shipped ^ plain
 tops = {one.partition("/")[0] for one in shipped if ".dist-info/" not in one}
-assert tops == {"wgsl_kernels", "wgsl_kernels_pytest.py"}, tops
+assert tops == {"wgsl_kernels", "wgsl_kernels_dask.py", "wgsl_kernels_pytest.py"}, tops
 END
 
 scripts/make_venv.sh "$away/env"

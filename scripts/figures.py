@@ -85,7 +85,7 @@ def name_of(path: PurePosixPath) -> str:
     parts = list(path.with_suffix("").parts[1:])
     if parts[-1] == "__init__":
         parts.pop()
-    if parts and parts[0] not in (PACKAGE, "wgsl_kernels_pytest"):
+    if parts and parts[0] not in (PACKAGE, "wgsl_kernels_dask", "wgsl_kernels_pytest"):
         parts.insert(0, PACKAGE)
     return ".".join(parts)
 

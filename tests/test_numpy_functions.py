@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
@@ -86,7 +87,12 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
     ("meshgrid ij", lambda a, b: np.meshgrid(a, b, indexing="ij")[0], (G, B)),
     ("nan_to_num", lambda n: np.nan_to_num(n, nan=2.0), (N,)),
     ("nanmean", lambda n: np.nanmean(n, axis=1), (N,)),
+    ("nancumsum", lambda n: np.nancumsum(n, axis=1), (N,)),
+    ("nancumsum of all", np.nancumsum, (N,)),
+    ("nanprod", lambda n: np.nanprod(n, axis=0), (N,)),
+    ("nanstd", lambda n: np.nanstd(n, axis=1, keepdims=True), (N,)),
     ("nansum", lambda n: np.nansum(n, axis=0), (N,)),
+    ("nanvar", lambda n: np.nanvar(n, 0, np.float32, ddof=0), (N,)),
     ("pad", lambda a: np.pad(a, ((1, 0), (0, 2)), constant_values=9.0), (A,)),
     ("pad, one number", lambda a: np.pad(a, 1), (A,)),
     ("pad, mirrored", lambda a: np.pad(a, ((0, 0), (2, 1)), mode="reflect"), (A,)),
@@ -96,6 +102,8 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
     ("quantile", lambda a: np.quantile(a, [[0.1], [0.7]], axis=0, keepdims=True), (A,)),
     ("quantile of no number", lambda n: np.quantile(n, 0.5, axis=0), (N,)),
     ("searchsorted", lambda g, b: np.searchsorted(g, b, side="right"), (G, B)),
+    ("sliding_window_view", lambda a: sliding_window_view(a, 2, axis=1), (A,)),
+    ("sliding_window_view of all", lambda a: sliding_window_view(a, (1, 3)), (A,)),
     ("trace", np.trace, (A,)),
     ("trapezoid", lambda a: np.trapezoid(a, dx=0.5, axis=0), (A,)),
     ("trapezoid of places", lambda a, g: np.trapezoid(a, g[:3]), (A, G)),
@@ -117,7 +125,10 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
 
 
 @pytest.mark.filterwarnings(
-    "ignore:divide by zero:RuntimeWarning", "ignore:Mean of empty", "ignore:All-NaN"
+    "ignore:divide by zero:RuntimeWarning",
+    "ignore:Mean of empty",
+    "ignore:All-NaN",
+    "ignore:Degrees of freedom",
 )
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(("name", "use", "given"), CALLS, ids=[name for name, _, _ in CALLS])
@@ -162,7 +173,7 @@ READ: list[tuple[str, Callable[..., Any]]] = [
     ("np.gradient", lambda a: np.gradient(a, axis=1)),
     ("np.histogram2d", lambda a: np.histogram2d(a[0], a[1])[0]),
     ("np.linalg.cond", np.linalg.cond),
-    ("np.mean", lambda a: np.mean(a, dtype=np.float64)),
+    ("np.mean", lambda a: np.mean(a, where=cast("Any", A > 0))),
     ("np.multiply.outer", lambda a: np.multiply.outer(a, a)),
     ("np.pad", lambda a: np.pad(a, 1, mode="wrap")),
     ("np.sort", lambda a: np.sort(a, order=None, kind="heapsort")),

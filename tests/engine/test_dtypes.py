@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,16 @@ def test_a_dtype_has_what_numpys_has(name: str) -> None:
         assert np.finfo(ours).eps == np.finfo(theirs).eps
     elif theirs.kind in "iu":
         assert np.iinfo(ours).max == np.iinfo(theirs).max
+
+
+def test_a_dtype_passes_for_numpys() -> None:
+    dtype: Any = wk.float32
+    assert [isinstance(dtype, kind) for kind in (np.dtype, str, tuple)] == [True, True, False]
+    assert type(pickle.loads(pickle.dumps(dtype))) is type(dtype) is type(copy.deepcopy(dtype))
+    assert f"{dtype}" == str(dtype) == "float32"
+    assert (dtype.hasobject, dtype.fields, dtype.isnative) == (False, None, True)
+    with pytest.raises(AttributeError, match=r"'numpy.dtype.*' object has no attribute 'wide'"):
+        _ = dtype.wide
 
 
 def test_a_dtype_equals_pythons_types_and_nothing_abstract() -> None:

@@ -137,3 +137,42 @@ def test_ends_beyond_the_dtype_are_refused(options: dict[str, Any]) -> None:
 
     drawn = wk.random_uniform((4000,), minval=250, maxval=256, dtype="uint8").numpy()
     assert set(drawn) == set(range(250, 256))
+
+
+def test_a_generator_has_numpys_methods() -> None:
+    rng = wk.random.default_rng(7)
+    assert wk.random.default_rng(rng) is rng
+    draws = {
+        "random": rng.random((400,)),
+        "uniform": rng.uniform(2.0, wk.tensor([3.0, 4.0]), (200, 2)),
+        "standard_normal": rng.standard_normal(400),
+        "normal": rng.normal(5.0, 0.1, 400),
+        "exponential": rng.exponential(2.0, (400,)),
+        "integers": rng.integers(3, size=400),
+    }
+    means = {name: float(one.mean()) for name, one in draws.items()}
+    wanted = {"random": 0.5, "uniform": 2.75, "standard_normal": 0.0, "normal": 5.0}
+    for name, mean in {**wanted, "exponential": 2.0, "integers": 1.0}.items():
+        assert abs(means[name] - mean) < 0.3, name
+    assert rng.random().shape == ()
+    assert rng.normal(wk.tensor([1.0, 2.0])).shape == (2,)
+    assert rng.integers(1, 2, 3, np.int64, endpoint=True).dtype == "int32"
+
+
+def test_seeds_of_numpy_are_taken() -> None:
+    sequence = np.random.SeedSequence(5)
+    first = wk.random.default_rng(sequence).random(4).numpy()
+    again = wk.random.Generator(np.random.SeedSequence(5)).random(4).numpy()
+    bits = wk.random.default_rng(np.random.PCG64(np.random.SeedSequence(5))).random(4).numpy()
+    np.testing.assert_array_equal(first, again)
+    np.testing.assert_array_equal(first, bits)
+    child = wk.random.default_rng(sequence.spawn(1)[0]).random(4).numpy()
+    assert not np.array_equal(first, child)
+
+
+@pytest.mark.gpu
+def test_a_generator_draws_where_its_key_is() -> None:
+    for device in BACKENDS:
+        with wk.use_backend(device):
+            rng = wk.random.default_rng(1)
+        assert rng.random(3).device == device

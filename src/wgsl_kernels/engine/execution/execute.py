@@ -16,6 +16,7 @@ from wgsl_kernels.engine.registry.op_names import name_op
 from wgsl_kernels.engine.registry.registry import note_failure
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.registry.widening import WIDE, widened_attrs
+from wgsl_kernels.engine.tensors.committed import commit, committed_driver
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import attr_key
 from wgsl_kernels.engine.values.dtypes import BYTES
@@ -188,6 +189,13 @@ def _execute(
         else:
             key.append(tuple([one.spec for one in value]))
             is_here = False
+    if not is_here and now.driver is None:
+        committed = committed_driver(inputs)
+        if committed is not None and committed is not driver:
+            with context.changed(driver=committed):
+                found = _execute(name, inputs, attrs, names, call, observer)
+            commit(found)
+            return found
     try:
         if attrs:
             for one, value in attrs.items():

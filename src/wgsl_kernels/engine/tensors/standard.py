@@ -20,6 +20,9 @@ class Standard:
 
     __slots__ = ()
 
+    __array_priority__ = 100.0
+    """Above arrays of NumPy and Dask: what mixes them by this number alone makes tensors."""
+
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         """Return the package, which is the namespace of the array API standard.
 

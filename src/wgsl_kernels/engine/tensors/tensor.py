@@ -6,13 +6,17 @@ pickle carries host values and the backend's name. Gradients do not flow through
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import operator
+import os
+import uuid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.drivers import memory
+from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import active_driver, find_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import DisposedTensorError
@@ -30,6 +34,9 @@ from wgsl_kernels.engine.values.spec import Shape, Spec
 if TYPE_CHECKING:
     from wgsl_kernels.engine.drivers.driver import Driver
     from wgsl_kernels.engine.values.host import Array
+
+_PROCESS = uuid.uuid4().hex
+"""Tells this process from others; with the number of the process also from those that it forks."""
 
 TensorLike = Any
 """A `Tensor`, a Python scalar, a NumPy array, or nested lists of scalars."""
@@ -152,6 +159,21 @@ class Tensor(Methods, Operators, Reading, Standard):
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         del memo  # holds nothing of a tensor's; the caller notes the copy there
         return self.__copy__()
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        """Return what tells this tensor from others to Dask, which names its results by it.
+
+        It is the values where the host has them, and of a variable, and else the tensor itself.
+        """
+        array = self._array_on(self._driver)
+        readable = abilities_of(self._driver).host_readable
+        values = None if readable is None else readable.known(array)
+        if values is None and not self.is_variable:
+            return "wgsl_kernels.Tensor", os.getpid(), _PROCESS, self._id
+        values = self._values() if values is None else values
+        held = repr(values.tolist()).encode() if self.spec.dtype == "string" else values.tobytes()
+        digest = hashlib.blake2b(held, digest_size=16).hexdigest()
+        return "wgsl_kernels.Tensor", self.backend, self.spec.dtype, self.shape, digest
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, (self.numpy(), self.dtype, self.backend)

@@ -23,7 +23,8 @@ class DTypeName(str):
 
     It equals what ``dtype=`` takes for it: its name, NumPy's dtype and scalar type, and the Python
     type of a number. The hash is that of the name, so a dictionary by dtypes has names as keys. It
-    has the attributes of NumPy's dtype on the host, ``object`` for strings.
+    has the attributes of NumPy's dtype on the host, ``object`` for strings, and is one to
+    ``isinstance``.
 
     Example:
         >>> x = wk.tensor(1.5)
@@ -53,6 +54,10 @@ class DTypeName(str):
     def __reduce__(self) -> tuple[Any, ...]:
         return DTypeName, (str(self),)
 
+    @property  # type: ignore[misc]  # xarray asks by isinstance, and NumPy's class has no heirs
+    def __class__(self) -> Any:
+        return np.dtype
+
     byteorder = property(lambda self: _NUMPY[self].byteorder)
     char = property(lambda self: _NUMPY[self].char)
     itemsize = property(lambda self: _NUMPY[self].itemsize)
@@ -61,6 +66,11 @@ class DTypeName(str):
     num = property(lambda self: _NUMPY[self].num)
     str = property(lambda self: _NUMPY[self].str)
     type = property(lambda self: _NUMPY[self].type)
+
+    if not TYPE_CHECKING:  # for which every name would be an attribute
+
+        def __getattr__(self, fact: str) -> Any:
+            return getattr(_NUMPY[self], fact)
 
 
 Name = Literal[
@@ -204,6 +214,27 @@ def canonical(dtype: Any) -> DType:
     hint = f"did you mean {meant!r}? Want" if meant else "want"
     shape = " A shape is one argument: (2, 3)." if isinstance(dtype, int) else ""
     raise DTypeError(f"dtype {shown(name)} is unknown; {hint} one of {', '.join(DTYPES)}.{shape}")
+
+
+def tensor_dtype(dtype: Any) -> DTypeName:
+    """Return the dtype that NumPy's ``dtype=`` asks for: int32 for integers that no tensor has.
+
+    Raises:
+        DTypeError: It is none that a tensor can have, nor an integer.
+    """
+    try:
+        return OBJECTS[canonical(dtype)]
+    except DTypeError:
+        if _is_other_integer(dtype):
+            return int32
+        raise
+
+
+def _is_other_integer(dtype: Any) -> bool:
+    try:
+        return dtype is not None and np.dtype(dtype).kind in "iu"
+    except Exception:  # as in `canonical`
+        return False
 
 
 def promote(*names: DType) -> DType:

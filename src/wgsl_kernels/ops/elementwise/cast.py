@@ -25,6 +25,7 @@ from wgsl_kernels.engine.values.dtypes import (
     is_differentiable,
     is_float,
     numpy_dtype,
+    tensor_dtype,
 )
 from wgsl_kernels.ops.rules.numbers import as_int32
 from wgsl_kernels.ops.rules.specs import NUMBERS
@@ -52,7 +53,8 @@ def astype(
 
     Args:
         x: Any dtype but strings.
-        dtype: A dtype's name, or what NumPy takes as one.
+        dtype: A dtype's name, or what NumPy takes as one; int64 and other integers that no tensor
+            has become int32.
         copy: Whether the result is another tensor where ``x`` has the dtype; values never change.
         device: The backend that it is on; without one the backend in force.
 
@@ -66,7 +68,7 @@ def astype(
     if device is not None:
         with use_backend(device):
             return astype(x, dtype, copy=copy)
-    wanted = canonical(dtype)
+    wanted = str(tensor_dtype(dtype))
     is_kept = copy is not True and not flag("astype", "copy", copy)
     if is_kept and isinstance(x, Tensor) and x.dtype == wanted:
         return x
@@ -75,7 +77,7 @@ def astype(
 
 def as_asked(total: Tensor, dtype: DTypeLike | None) -> Tensor:
     """Return a sum or product in the bytes that its caller asked for; it was counted in int32."""
-    is_narrow = dtype is not None and canonical(dtype) in BYTES
+    is_narrow = dtype is not None and tensor_dtype(dtype) in BYTES
     return astype(total, dtype) if dtype is not None and is_narrow else total
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape
 
 Index = int | slice | EllipsisType | None | Tensor | np.ndarray | Sequence["Any"]
+_ARRAYS = (Tensor, np.ndarray, list, tuple)
+"""What holds positions, or is a mask."""
 
 
 def getitem(x: TensorLike, index: Index | tuple[Index, ...]) -> Tensor:
@@ -48,11 +50,8 @@ def getitem(x: TensorLike, index: Index | tuple[Index, ...]) -> Tensor:
     if len(entries) == 1 and _is_scalar_mask(entries[0]):
         row = run("ExpandDims", given, dim=0)
         return select(row, [Positions(_as_row(entries[0])), *[slice(None)] * given.ndim])
-    if any(isinstance(entry, (Tensor, np.ndarray, list)) for entry in entries):
-        found = [
-            Positions(entry) if isinstance(entry, (Tensor, np.ndarray, list)) else entry
-            for entry in entries
-        ]
+    if any(isinstance(entry, _ARRAYS) for entry in entries):
+        found = [Positions(entry) if isinstance(entry, _ARRAYS) else entry for entry in entries]
         used = sum(one.axes for one in found if isinstance(one, Positions))
         used += sum(isinstance(one, slice) or _is_integer(one) for one in found)
         _check(entries, given.shape, used)

@@ -270,7 +270,6 @@ OPTIMIZERS = {
 _DRAWS = {
     "PRNGKey": "wk.random.seed(number), or wk.random.Generator(number)",
     "choice": "wk.take(x, wk.random.permutation(len(x))[:count])",
-    "default_rng": "wk.random.Generator(number)",
     "exponential": "-wk.log(wk.random_uniform(shape, minval=tiny))",
     "fold_in": "wk.random.Generator(number)",
     "integers": "wk.random.randint",

@@ -5,10 +5,15 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.ops.elementwise import binary
+from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.linear_algebra import diagonals, norms
-from wgsl_kernels.ops.shapes import joining, slicing
+from wgsl_kernels.ops.shapes import joining, moving, slicing
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
@@ -74,11 +79,31 @@ def _rot90(m: Tensor, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Tensor:
     return swapaxes(shapes.flip(m, axes[0]), *axes) if turns else shapes.clone(m)
 
 
+def _sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Tensor:
+    del subok, writeable  # a tensor never changes
+    y = as_tensor(x)
+    sizes = window_shape if isinstance(window_shape, (tuple, list)) else (window_shape,)
+    axes = range(y.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    for size, at in zip(sizes, [one % y.ndim for one in axes], strict=True):
+        count = y.shape[at] - size + 1
+        if size < 0 or count < 1:
+            raise ArgumentError(
+                f"sliding_window_view: a window of {size} is given for an axis of {y.shape[at]}; "
+                "want none that is longer."
+            )
+        places = np.arange(count, dtype=np.int32)[:, None] + np.arange(size, dtype=np.int32)
+        y = moving.moveaxis(gather.take(y, places, at), at + 1, -1)
+    return y
+
+
 ARRANGED: dict[str, Callable[..., Any]] = {
     "array_split": _array_split,
     "diag": _diag,
     "dstack": _dstack,
     "kron": _kron,
+    "lib.stride_tricks.sliding_window_view": _sliding_window_view,
     "rot90": _rot90,
     "split": _split,
     "swapaxes": swapaxes,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import all_public
-from wgsl_kernels.ops.elementwise import binary
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.dtypes import numpy_dtype, tensor_dtype
+from wgsl_kernels.ops.elementwise import binary, cast
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.names.numpy_arrangements import ARRANGED
 from wgsl_kernels.ops.names.numpy_compositions import COMPOSED
+from wgsl_kernels.ops.names.numpy_creation import LIKE, creator
 from wgsl_kernels.ops.names.numpy_reading import QUESTIONS, READERS, on_host
 from wgsl_kernels.ops.names.numpy_spaces import SPACES
 from wgsl_kernels.ops.reductions import extremes, reduce, scan, statistics
@@ -29,7 +32,6 @@ from wgsl_kernels.ops.shapes import shape as shapes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.ops.reductions.reduce import Axes
 
 
@@ -43,10 +45,30 @@ def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _cumulative(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def along(a: Tensor, axis: int | None = None) -> Tensor:
-        return op(shapes.reshape(a, (-1,)), 0) if axis is None else op(a, axis)
+    def along(a: Tensor, axis: int | None = None, dtype: Any = None) -> Tensor:
+        x, at = (shapes.reshape(a, (-1,)), 0) if axis is None else (a, axis)
+        return op(x, at, dtype=dtype)
 
     return along
+
+
+def _total(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    def combined(a: Any, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+        return op(a, axis, dtype=dtype, keepdims=keepdims)
+
+    return combined
+
+
+def _computed_in(a: Any, dtype: Any) -> Any:
+    return a if dtype is None else cast.astype(a, dtype, copy=False)
+
+
+def _given_in(y: Tensor, dtype: Any) -> Tensor:
+    return y if dtype is None else y.astype(dtype, copy=False)
+
+
+def _mean(a: Any, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
+    return _given_in(reduce.mean(_computed_in(a, dtype), axis, keepdims=keepdims), dtype)
 
 
 def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
@@ -54,17 +76,23 @@ def _take(a: Tensor, indices: Any, axis: int | None = None) -> Tensor:
     return gather.take(x, indices, 0 if axis is None else axis)
 
 
-def _std(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    return statistics.std(a, axis, correction=ddof, keepdims=keepdims)
+def _std(
+    a: Any, axis: Axes = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    x = _computed_in(a, dtype)
+    return _given_in(statistics.std(x, axis, correction=ddof, keepdims=keepdims), dtype)
 
 
-def _var(a: Tensor, axis: Axes = None, *, ddof: float = 0, keepdims: bool = False) -> Tensor:
-    return statistics.var(a, axis, correction=ddof, keepdims=keepdims)
+def _var(
+    a: Any, axis: Axes = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    x = _computed_in(a, dtype)
+    return _given_in(statistics.var(x, axis, correction=ddof, keepdims=keepdims), dtype)
 
 
 OWN: dict[str, Callable[..., Any]] = {
     "add.reduce": _along_first(reduce.sum),
-    "astype": lambda x, dtype: as_tensor(x).astype(dtype),
+    "astype": cast.astype,
     "cumprod": _cumulative(scan.cumulative_prod),
     "cumsum": _cumulative(scan.cumulative_sum),
     "deg2rad": lambda x: x * (math.pi / 180),
@@ -73,17 +101,21 @@ OWN: dict[str, Callable[..., Any]] = {
     "logical_and.reduce": _along_first(reduce.all),
     "logical_or.reduce": _along_first(reduce.any),
     "maximum.reduce": _along_first(extremes.max),
+    "mean": _mean,
     "minimum.reduce": _along_first(extremes.min),
     "multiply.reduce": _along_first(reduce.prod),
+    "prod": _total(reduce.prod),
     "rad2deg": lambda x: x * (180 / math.pi),
     "radians": lambda x: x * (math.pi / 180),
     "ravel": lambda a: shapes.reshape(a, (-1,)),
     "round": lambda a, decimals=0: round(a, decimals),
     "std": _std,
+    "sum": _total(reduce.sum),
     "take": _take,
     "var": _var,
     **ARRANGED,
     **COMPOSED,
+    **LIKE,
 }
 """What runs for functions of NumPy's main namespace that are no op of ours as they are."""
 
@@ -101,10 +133,36 @@ def array_ufunc(_self: Tensor, ufunc: np.ufunc, method: str, *inputs: Any, **opt
     space = "np." if getattr(np, ufunc.__name__, None) is ufunc else ""  # SciPy has ufuncs, too
     name = f"{space}{ufunc.__name__}" + ("" if method == "__call__" else f".{method}")
     op = None if options.get("out") is not None else calls().get(name)
+    if op is not None and method == "__call__" and options.get("dtype") is not None:
+        op = partial(_in_dtype, op)
     return _call(name, op, getattr(ufunc, method), inputs, options)
 
 
-def array_function(_self: Tensor, func: Any, _types: Any, args: Any, kwargs: Any) -> Any:
+def _in_dtype(
+    op: Callable[..., Tensor],
+    *inputs: Any,
+    dtype: Any,
+    casting: Any = "same_kind",
+    order: str = "K",
+    subok: bool = True,
+) -> Any:
+    """Run an elementwise op in a dtype, to which its tensors are cast first; bool is the result's.
+
+    NumPy itself refuses what ``casting`` does not allow.
+    """
+    del order, subok
+    wanted = tensor_dtype(dtype)
+    if wanted == "bool":
+        return op(*inputs).astype(wanted, copy=False)
+    given = [as_tensor(one) if isinstance(one, np.ndarray) else one for one in inputs]
+    dtypes = [numpy_dtype(one.spec.dtype) for one in given if isinstance(one, Tensor)]
+    if not all(np.can_cast(one, numpy_dtype(wanted), casting) for one in dtypes):
+        return NotImplemented
+    given = [one.astype(wanted, copy=False) if isinstance(one, Tensor) else one for one in given]
+    return op(*given).astype(wanted, copy=False)
+
+
+def array_function(self: Tensor, func: Any, _types: Any, args: Any, kwargs: Any) -> Any:
     """Run our op for one of NumPy's functions; NumPy calls this."""
     home = str(func.__module__).replace("numpy", "np", 1)
     name = f"{home}.{func.__name__}"
@@ -112,7 +170,8 @@ def array_function(_self: Tensor, func: Any, _types: Any, args: Any, kwargs: Any
         return QUESTIONS[name](*args, **kwargs)
     if name in READERS:
         return on_host(name, func, args, kwargs, asked=True)
-    return _call(name, _function(home, func.__name__), func, args, kwargs)
+    op = creator(self, name) or _function(home, func.__name__)
+    return _call(name, op, func, args, kwargs)
 
 
 def _function(home: str, name: str) -> Callable[..., Any] | None:

@@ -16,7 +16,7 @@ from wgsl_kernels.ops.elementwise import binary, cast, classify, compare, comple
 from wgsl_kernels.ops.indexing import counting, gather, ordered, segment
 from wgsl_kernels.ops.linear_algebra import einsum, matrix, norms
 from wgsl_kernels.ops.names import compositions
-from wgsl_kernels.ops.reductions import extremes, reduce
+from wgsl_kernels.ops.reductions import extremes, reduce, scan
 from wgsl_kernels.ops.shapes import creation, joining, moving, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 
@@ -77,7 +77,15 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Te
     return logical.where(x > xp[last], fp[last] if right is None else right, y)
 
 
-def _quantile(a: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def _quantile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    if isinstance(axis, (tuple, list)):
+        if len(axis) != 1:
+            return NotImplemented
+        (axis,) = axis
+    if method != "linear":
+        return NotImplemented
     x, many = _floats(a), np.asarray(q, np.float64)
     if many.size and not (many.min() >= 0 and many.max() <= 1):
         raise ArgumentError(f"quantile: q is {q!r}; want numbers in [0, 1].")
@@ -103,11 +111,13 @@ def _with_one(shape: Sequence[int], axis: int) -> tuple[int, ...]:
     return tuple(1 if at == axis % len(shape) else one for at, one in enumerate(shape))
 
 
-def _percentile(a: Any, q: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
-    return _quantile(a, np.asarray(q) / 100, axis, keepdims=keepdims)
+def _percentile(
+    a: Any, q: Any, axis: Any = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
+    return _quantile(a, np.asarray(q) / 100, axis, method=method, keepdims=keepdims)
 
 
-def _median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
+def _median(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _quantile(a, 0.5, axis, keepdims=keepdims)
 
 
@@ -184,9 +194,17 @@ def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: An
     return joining.pad(x, _widths(x, pad_width), constant_value=constant_values)
 
 
-def _einsum(*operands: Any, optimize: Any = True) -> Tensor:
-    del optimize  # the order is chosen either way
-    return einsum.einsum(*operands)
+def _einsum(
+    *operands: Any, optimize: Any = True, dtype: Any = None, casting: Any = None, order: str = "K"
+) -> Tensor:
+    del optimize, casting, order  # the order of products is chosen either way
+    if dtype is None:
+        return einsum.einsum(*operands)
+    given: list[Any] = [
+        cast.astype(one, dtype, copy=False) if isinstance(one, (Tensor, np.ndarray)) else one
+        for one in operands
+    ]
+    return einsum.einsum(*given).astype(dtype, copy=False)
 
 
 def _joined(axis: int, least: int) -> Callable[[Sequence[Any]], Tensor]:
@@ -299,6 +317,31 @@ def _nanmean(a: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
     return reduce.sum(_without_nan(a), axis, keepdims=keepdims) / counted
 
 
+def _partition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
+    del kth  # a sorted axis is partitioned everywhere
+    return ordered.sort(_flat(a), -1) if axis is None else ordered.sort(a, axis)
+
+
+def _argpartition(a: Any, kth: Any, axis: int | None = -1) -> Tensor:
+    del kth
+    return ordered.argsort(_flat(a), -1) if axis is None else ordered.argsort(a, axis)
+
+
+def _nanvar(
+    a: Any, axis: Any = None, dtype: Any = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    x = as_tensor(a) if dtype is None else cast.astype(a, dtype, copy=False)
+    apart = _without_nan(x - _nanmean(x, axis, keepdims=True))
+    counted = reduce.sum(logical.logical_not(classify.isnan(x)), axis, keepdims=keepdims)
+    freedom = logical.where(counted > ddof, counted - ddof, np.nan)
+    return reduce.sum(apart * apart, axis, keepdims=keepdims) / freedom
+
+
+def _nancumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Tensor:
+    x = _without_nan(_flat(a) if axis is None else a)
+    return scan.cumulative_sum(x, 0 if axis is None else axis, dtype=dtype)
+
+
 def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
     if axis is None:
         return joining.concat([_flat(arr), _flat(values)], 0)
@@ -307,6 +350,7 @@ def _append(arr: Any, values: Any, axis: int | None = None) -> Tensor:
 
 COMPOSED: dict[str, Callable[..., Any]] = {
     "append": _append,
+    "argpartition": _argpartition,
     "argwhere": lambda a: joining.stack(counting.nonzero(a), 1),
     "average": _average,
     "bincount": _bincount,
@@ -331,11 +375,18 @@ COMPOSED: dict[str, Callable[..., Any]] = {
     "median": _median,
     "meshgrid": lambda *xi, indexing="xy": tuple(compositions.meshgrid(*xi, indexing=indexing)),
     "nan_to_num": _nan_to_num,
+    "nancumsum": _nancumsum,
     "nanmax": _nan_extreme(extremes.max, -np.inf),
     "nanmean": _nanmean,
     "nanmin": _nan_extreme(extremes.min, np.inf),
+    "nanprod": lambda a, axis=None, **keep: reduce.prod(
+        logical.where(classify.isnan(a), 1.0, a), axis, **keep
+    ),
+    "nanstd": lambda a, *args, **keep: unary.sqrt(_nanvar(a, *args, **keep)),
     "nansum": lambda a, axis=None, **keep: reduce.sum(_without_nan(a), axis, **keep),
+    "nanvar": _nanvar,
     "pad": _pad,
+    "partition": _partition,
     "percentile": _percentile,
     "ptp": lambda a, axis=None, **keep: (
         extremes.max(a, axis, **keep) - extremes.min(a, axis, **keep)

@@ -32,6 +32,7 @@ from wgsl_kernels.ops.random.distributions import randint as randint
 from wgsl_kernels.ops.random.distributions import shuffle as shuffle
 from wgsl_kernels.ops.random.streams import Generator as Generator
 from wgsl_kernels.ops.random.streams import check_key as _check_key
+from wgsl_kernels.ops.random.streams import default_rng as default_rng
 from wgsl_kernels.ops.random.streams import draw as _draw
 from wgsl_kernels.ops.random.streams import seed as seed
 

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.values.attributes import integer
-from wgsl_kernels.engine.values.dtypes import canonical
+from wgsl_kernels.engine.values.dtypes import canonical, tensor_dtype
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.ops.random.numpy_draws import NumpyDraws
 from wgsl_kernels.ops.shapes import joining
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -29,19 +31,22 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
+    from wgsl_kernels.ops.random.numpy_draws import Size
 
 _BLOCK = 4
 _lock = threading.RLock()
 _default: list[Generator] = []
 
 
-class Generator:
+class Generator(NumpyDraws):
     """A stream of random numbers of its own, for ``generator=`` of whatever draws.
 
-    Equal seeds give equal streams, on every backend. It is copied and pickled with its state.
+    Equal seeds give equal streams, on every backend. It is copied and pickled with its state, and
+    has the methods that NumPy's generators have for the same distributions.
 
     Args:
-        seed: An integer, of which the low 64 bits count; chosen by chance, if left out.
+        seed: An integer, of which the low 64 bits count, or a ``numpy.random.SeedSequence``; chosen
+            by chance, if left out.
 
     Example:
         >>> first, second = wk.random.Generator(1), wk.random.Generator(1)
@@ -50,7 +55,9 @@ class Generator:
         True
     """
 
-    def __init__(self, seed: int | None = None) -> None:
+    def __init__(self, seed: int | np.random.SeedSequence | None = None) -> None:
+        if isinstance(seed, np.random.SeedSequence):
+            seed = int(seed.generate_state(1, np.uint64)[0])
         start = int.from_bytes(os.urandom(8), "little") if seed is None else _whole(seed)
         self._key = _variable(_words(start))
 
@@ -83,11 +90,30 @@ class Generator:
         seeds = draw("RandomUniform", (number, 2), "int32", self, **ends)
         return tuple(_of(joining.concat([seeds[place], [0, 0]])) for place in range(number))
 
+    def _drawn(self, kernel: str, size: Size, dtype: Any, **attrs: float) -> Tensor:
+        """Run a random kernel on the backend where the key is."""
+        with use_backend(self.key.backend):
+            return draw(kernel, () if size is None else size, tensor_dtype(dtype), self, **attrs)
+
     def __copy__(self) -> Generator:
         return _of(self._key)
 
     def __repr__(self) -> str:
         return f"<generator {self._key.name!r}>"
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """Return a generator, as NumPy's function of this name does.
+
+    Args:
+        seed: As for `Generator`; or one of NumPy's bit generators, whose seed is taken; or a
+            `Generator`, which is returned.
+
+    Example:
+        >>> wk.random.default_rng(7).normal(size=3).shape
+        (3,)
+    """
+    return seed if isinstance(seed, Generator) else Generator(getattr(seed, "seed_seq", seed))
 
 
 def _of(key: Tensor) -> Generator:
