@@ -1,0 +1,356 @@
+"""The same program on every worker at once, and what the workers of one say to each other.
+
+The bytes go over the workers' own server, by a handler of a plugin; Dask's scheduler places the
+programs and notices workers that go.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from distributed import WorkerPlugin, get_worker
+from distributed.protocol import to_serialize
+from distributed.utils import sync
+
+from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from distributed import Client, Worker
+
+    from wgsl_kernels.dask.tree import Array, Nodes
+
+PLUGIN = "wgsl-kernels-group"
+LOOK = 0.25
+"""Seconds after which one who waits looks whether the others are still there."""
+DIRECT = 8
+"""Workers up to which each sends to each; more halve and double."""
+
+
+class PeerLost(WgslKernelsError, RuntimeError):  # noqa: N818  the name that is called
+    """Another worker of a group is gone, or does not answer.
+
+    Attributes:
+        address: Its address.
+    """
+
+    def __init__(self, address: str, why: str = "is gone") -> None:
+        """Say who, and why it is taken for lost."""
+        super().__init__(address, why)
+        self.address, self.why = address, why
+
+    def __str__(self) -> str:
+        return f"The worker at {self.address} {self.why}; run the program again on the others."
+
+
+class GroupPlugin(WorkerPlugin):
+    """Takes what other workers send to this one."""
+
+    name = PLUGIN
+    idempotent = True
+
+    def setup(self, worker: Worker) -> None:
+        self.worker = worker
+        self.box: dict[tuple[Any, ...], Any] = {}
+        self.kept: dict[str, Any] = {}
+        self.news = asyncio.Event()
+        worker.handlers["wgsl_kernels_put"] = self.put
+
+    async def put(self, key: Sequence[Any], data: Any) -> str:
+        self.box[tuple(key)] = data
+        self.news.set()
+        return "OK"
+
+    async def send(self, to: str, key: tuple[Any, ...], data: Any, seconds: float) -> None:
+        """Send data to a worker.
+
+        Raises:
+            PeerLost: It is gone, or does not answer.
+        """
+        if to == self.worker.address:
+            await self.put(key, data)
+            return
+        sending = self.worker.rpc(to).wgsl_kernels_put(key=list(key), data=to_serialize(data))
+        try:
+            await asyncio.wait_for(sending, seconds)
+        except TimeoutError:
+            raise PeerLost(to, f"did not answer within {seconds:g} s") from None
+        except OSError as error:
+            raise PeerLost(to) from error
+
+    async def take(self, senders: Mapping[tuple[Any, ...], str], seconds: float) -> dict[Any, Any]:
+        """Return what comes under keys from their senders.
+
+        Raises:
+            PeerLost: One is gone, or sends nothing.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            missing = [key for key in senders if key not in self.box]
+            if not missing:
+                return {key: self.box.pop(key) for key in senders}
+            self.news.clear()
+            try:
+                await asyncio.wait_for(self.news.wait(), LOOK)
+            except TimeoutError:
+                waiting = {senders[key] for key in missing}
+                for sender in waiting:
+                    await self._look_at(sender, seconds)
+                if time.monotonic() > end:
+                    why = f"sent nothing for {seconds:g} s"
+                    raise PeerLost(waiting.pop(), why) from None
+
+    async def _look_at(self, sender: str, seconds: float) -> None:
+        try:
+            await asyncio.wait_for(self.worker.rpc(sender).identity(), seconds)
+        except TimeoutError:
+            raise PeerLost(sender, f"did not answer within {seconds:g} s") from None
+        except OSError as error:
+            raise PeerLost(sender) from error
+
+
+@dataclass
+class WorkerGroup:
+    """The workers that run one program; each has its own.
+
+    All of them must call the same functions in the same order.
+
+    Attributes:
+        rank: This worker's number, from 0.
+        size: How many there are.
+        addresses: Their addresses, by rank.
+        timeout: Seconds after which one that says nothing is taken for lost.
+    """
+
+    rank: int
+    size: int
+    addresses: tuple[str, ...] = ()
+    timeout: float = 60.0
+    _run: str = ""
+    _count: Any = field(default_factory=itertools.count, repr=False)
+
+    def all_reduce(self, values: Any, *, pieces: int | None = None) -> Array:
+        """Return the sum of all workers' values, with the same bits for any number of workers.
+
+        Args:
+            values: This worker's array; with ``pieces`` the arrays of its share of them, of one
+                shape and dtype: those from ``pieces * rank // size`` on.
+            pieces: Of how many arrays the sum is made; it is added along a tree over them. By
+                default one for each worker.
+
+        Raises:
+            ArgumentError: There are more or fewer arrays than this worker's share.
+            PeerLost: Another worker is gone.
+        """
+        count = self.size if pieces is None else pieces
+        given = [np.asarray(values)] if pieces is None else [np.asarray(one) for one in values]
+        bounds = shares(count, self.size)
+        first, end = bounds[self.rank], bounds[self.rank + 1]
+        if len(given) != end - first:
+            raise ArgumentError(
+                f"all_reduce: got {len(given)} arrays; want {end - first}, the share of rank "
+                f"{self.rank} of {self.size} in {count} pieces."
+            )
+        if count < self.size:
+            raise ArgumentError(f"all_reduce: {count} pieces for {self.size} workers; want more.")
+        shape = given[0].shape
+        nodes = joined(leaves_of([one.reshape(-1) for one in given], first), count)
+        if self.size == 1:
+            return root_of(nodes, count).reshape(shape)
+        return self._sync(self._reduced(nodes, count)).reshape(shape)
+
+    def exchange(self, arrays: Mapping[int, Any]) -> dict[int, Any]:
+        """Send an array to each of some ranks, and return what these have sent, by rank.
+
+        Raises:
+            PeerLost: One of them is gone.
+        """
+        return self._sync(self._exchanged(dict(arrays)))
+
+    def broadcast(self, values: Any, root: int = 0) -> Any:
+        """Return what the worker of rank ``root`` gave.
+
+        Raises:
+            PeerLost: It is gone, or another that waits for it is.
+        """
+        return self._sync(self._broadcast(values, root))
+
+    # On the worker's event loop.
+
+    async def _reduced(self, nodes: Nodes, count: int) -> Array:
+        if self.size <= DIRECT:
+            return await self._direct(nodes, count)
+        return await self._halved(nodes, count)
+
+    async def _direct(self, nodes: Nodes, count: int) -> Array:
+        """Have each add up a slice of the array, and send that to all."""
+        length = next(iter(nodes.values())).size
+        cuts = shares(length, self.size)
+        parts = {at: part_of(nodes, cuts[at], cuts[at + 1]) for at in range(self.size)}
+        got = await self._swapped(parts)
+        mine = root_of({n: one for part in got.values() for n, one in part.items()}, count)
+        sums = await self._swapped(dict.fromkeys(range(self.size), mine))
+        return np.concatenate([sums[at] for at in range(self.size)])
+
+    async def _halved(self, nodes: Nodes, count: int) -> Array:
+        """Halve the array with one partner after the other, then double it again."""
+        whole = 1 << (self.size.bit_length() - 1)
+        partner = self.rank - whole if self.rank >= whole else self.rank + whole
+        if self.rank >= whole:  # those beyond a power of two are served by a partner
+            await self._swapped({partner: nodes}, {})
+            return (await self._swapped({}, {partner: None}))[partner]
+        if partner < self.size:
+            nodes = joined({**nodes, **(await self._swapped({}, {partner: None}))[partner]}, count)
+        begin, end = 0, next(iter(nodes.values())).size
+        steps: list[tuple[int, int, int]] = []
+        mask = 1
+        while mask < whole:
+            other, middle = self.rank ^ mask, (begin + end) // 2
+            low, high = part_of(nodes, 0, middle - begin), part_of(nodes, middle - begin, end - begin)
+            mine, theirs = (low, high) if self.rank < other else (high, low)
+            got = (await self._swapped({other: theirs}))[other]
+            nodes = joined({**mine, **got}, count)
+            steps.append((other, begin, end))
+            begin, end = (begin, middle) if self.rank < other else (middle, end)
+            mask *= 2
+        found = root_of(nodes, count)
+        for other, _, _ in reversed(steps):
+            got = (await self._swapped({other: found}))[other]
+            found = np.concatenate([found, got] if self.rank < other else [got, found])
+        if partner < self.size:
+            await self._swapped({partner: found}, {})
+        return found
+
+    async def _exchanged(self, arrays: dict[int, Any]) -> dict[int, Any]:
+        return await self._swapped(arrays)
+
+    async def _broadcast(self, values: Any, root: int) -> Any:
+        if self.rank == root:
+            others = dict.fromkeys([at for at in range(self.size) if at != root], values)
+            await self._swapped(others, {})
+            return values
+        return (await self._swapped({}, {root: None}))[root]
+
+    async def _swapped(
+        self, sent: Mapping[int, Any], wanted: Mapping[int, Any] | None = None
+    ) -> dict[int, Any]:
+        """Send to some ranks and take from some, those that are sent to where nothing is said."""
+        number = next(self._count)
+        plugin = _plugin()
+        key = self._run, number, self.rank
+        await asyncio.gather(*[
+            plugin.send(self.addresses[to], key, data, self.timeout) for to, data in sent.items()
+        ])
+        sources = sent if wanted is None else wanted
+        keys = {(self._run, number, one): self.addresses[one] for one in sources}
+        got = await plugin.take(keys, self.timeout)
+        return {key[2]: data for key, data in got.items()}
+
+    def _sync(self, waiting: Any) -> Any:
+        async def run() -> Any:
+            return await waiting
+
+        return sync(_plugin().worker.loop, run)
+
+
+def run_on_workers(
+    client: Client,
+    program: Callable[..., Any],
+    *args: Any,
+    workers: int | Sequence[str] | None = None,
+    timeout: float = 60.0,
+) -> list[Any]:
+    """Run a function on every worker at once, and return what each returns, by rank.
+
+    Args:
+        client: The client of a cluster.
+        program: Called as ``program(group, *args)``, ``group`` being a `WorkerGroup`. It takes a
+            thread of each worker until it returns.
+        *args: More arguments.
+        workers: How many workers, or which, by address; all by default.
+        timeout: Seconds after which a worker that says nothing to the others is taken for lost.
+
+    Raises:
+        ArgumentError: There are fewer workers than asked for.
+        PeerLost: A worker went meanwhile; the programs of the others have ended.
+    """
+    addresses = _chosen(client, workers)
+    client.register_plugin(GroupPlugin())
+    run = uuid.uuid4().hex
+    futures = [
+        client.submit(
+            _run_program, program, rank, addresses, run, timeout, args,
+            workers=[one], allow_other_workers=False, pure=False, retries=0,
+            key=f"{getattr(program, '__name__', 'program')}-{run}-{rank}",
+        )
+        for rank, one in enumerate(addresses)
+    ]  # fmt: skip
+    try:
+        return _gathered(client, futures, addresses)
+    finally:
+        client.cancel(futures)
+
+
+def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, ...]:
+    known = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    wanted = known[:workers] if isinstance(workers, int) else known if workers is None else workers
+    missing = sorted(set(wanted) - set(known))
+    short = isinstance(workers, int) and len(known) < workers
+    if missing or short or not wanted:
+        asked = f"{workers}" if short else ", ".join(missing) or "any"
+        raise ArgumentError(f"run_on_workers: asked for workers {asked}; there are {known}.")
+    return tuple(wanted)
+
+
+def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) -> list[Any]:
+    """Wait for all programs, and look meanwhile whether their workers are there."""
+    while True:
+        failed = [one for one in futures if one.status in ("error", "cancelled", "lost")]
+        if failed:
+            lost = [one for one in failed if isinstance(_error(one), PeerLost)]
+            raise _error((lost or failed)[0])
+        if all(one.status == "finished" for one in futures):
+            return list(client.gather(list(futures)))
+        there = client.scheduler_info(n_workers=-1)["workers"]
+        for address, one in zip(addresses, futures, strict=True):
+            if address not in there and one.status != "finished":
+                raise PeerLost(address)
+        time.sleep(0.02)
+
+
+def _error(future: Any) -> BaseException:
+    if future.status != "error":
+        return PeerLost(str(future.key), "was lost with its task")
+    found: BaseException = future.exception()
+    return found
+
+
+def _run_program(
+    program: Callable[..., Any],
+    rank: int,
+    addresses: tuple[str, ...],
+    run: str,
+    timeout: float,
+    args: tuple[Any, ...],
+) -> Any:
+    group = WorkerGroup(rank, len(addresses), addresses, timeout, run)
+    try:
+        return program(group, *args)
+    finally:
+        box = _plugin().box
+        for key in [one for one in list(box) if one[0] == run]:
+            box.pop(key, None)
+
+
+def _plugin() -> GroupPlugin:
+    found = get_worker().plugins.get(PLUGIN)
+    assert isinstance(found, GroupPlugin)
+    return found

@@ -1,0 +1,124 @@
+"""What a worker has before its first kernel: a backend, an adapter, the user's kernels."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from distributed import WorkerPlugin
+
+from wgsl_kernels.engine.drivers.backends import running_drivers, set_backend
+from wgsl_kernels.engine.environment.errors import ArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from distributed import Client, Worker
+
+ADAPTER = "WGSL_KERNELS_ADAPTER"
+LOST = "DeviceLostError"
+ENDED = 70
+"""With what a worker ends whose device is lost."""
+
+
+class WorkerSetup(WorkerPlugin):
+    """Sets workers up: ``client.register_plugin(WorkerSetup(modules=["my_kernels"]))``.
+
+    A worker that a nanny starts again is set up again. Where a task finds that the device is lost, a
+    worker under a nanny ends itself: what it held is computed again elsewhere, from the graph, and
+    the nanny starts another. A worker without one (``processes=False``) goes on in the user's
+    process, and its tasks raise ``DeviceLostError`` until that is restarted; use
+    ``processes=True``.
+
+    Args:
+        backend: The backend of the workers' tasks.
+        adapters: The adapter of each worker: names or parts of them, taken in turn by the workers
+            of a host; a dictionary of such by host; one for all; by default what each would take.
+        modules: Modules that register the user's kernels, imported on each worker.
+    """
+
+    name = "wgsl-kernels-setup"
+
+    def __init__(
+        self,
+        backend: str = "webgpu",
+        adapters: str | Sequence[str | int] | Mapping[str, Any] | None = None,
+        modules: Sequence[str] = (),
+    ) -> None:
+        self.backend, self.adapters, self.modules = backend, adapters, tuple(modules)
+
+    def setup(self, worker: Worker) -> None:
+        """Set a worker up.
+
+        Raises:
+            ArgumentError: It has a device already, of another adapter than is asked for.
+        """
+        self.worker = worker
+        wanted = _adapter_for(worker, self.adapters)
+        if wanted is not None and os.environ.get(ADAPTER) != wanted:
+            if any(one.name == "webgpu" for one in running_drivers()):
+                raise ArgumentError(
+                    f"WorkerSetup: the worker at {worker.address} has a device already, and adapter "
+                    f"{wanted!r} is asked for. Call client.restart(), then register the plugin "
+                    "before anything runs."
+                )
+            os.environ[ADAPTER] = wanted
+        for one in self.modules:
+            importlib.import_module(one)
+        set_backend(self.backend)
+
+    def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
+        """End the worker where a task has found that its device is lost."""
+        if finish != "error":
+            return
+        said = getattr(self.worker.state.tasks.get(key), "exception_text", "") or ""
+        if LOST in said and self.worker.nanny:
+            os._exit(ENDED)
+
+
+def _adapter_for(worker: Worker, adapters: Any) -> str | None:
+    """Return the adapter that a worker shall have."""
+    host = worker.address.rpartition("://")[2].rpartition(":")[0]
+    given = adapters.get(host) if hasattr(adapters, "get") else adapters
+    if given is None or isinstance(given, (str, int)):
+        return None if given is None else str(given)
+    number = worker.name if isinstance(worker.name, int) else os.getpid()
+    return str(given[number % len(given)])
+
+
+def facts() -> dict[str, str]:
+    """Return what of this process decides about bits: versions, and the adapter."""
+    from wgsl_kernels.engine.drivers.backends import get_backend
+
+    found = {one: version(one) for one in ("wgsl-kernels", "wgpu", "numpy")}
+    found["python"], found["backend"] = platform.python_version(), get_backend()
+    found["adapter"] = "none"
+    if found["backend"] == "webgpu":
+        from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+
+        choice = choose_adapter()
+        if choice is not None:
+            found["adapter"] = f"{choice.info.name}, {choice.info.backend}, {choice.info.driver}"
+    return found
+
+
+def compared(client: Client, addresses: Sequence[str]) -> list[str]:
+    """Return the adapters of workers, by rank.
+
+    Raises:
+        ArgumentError: They have other versions, or another backend.
+    """
+    found: Mapping[str, dict[str, str]] = client.run(facts, workers=list(addresses))
+    first = found[addresses[0]]
+    for address in addresses:
+        for what in ("wgsl-kernels", "wgpu", "numpy", "backend"):
+            one, other = first[what], found[address][what]
+            if one != other:
+                raise ArgumentError(
+                    f"workers differ: {what} is {one} at {addresses[0]} and {other} at {address}; "
+                    "install the same there, or register one WorkerSetup for all."
+                )
+    return [found[one]["adapter"] for one in addresses]
