@@ -56,9 +56,7 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
     names = certified_kernels(only)
     addresses = _addresses(client)
     if not addresses:
-        raise ArgumentError(
-            "parity: the cluster has no workers; want one, as `dask worker` starts."
-        )
+        raise ArgumentError("parity: the cluster has no workers; want at least one.")
     machines = client.run(machine_in_use, workers=list(addresses.values()), on_error="return")
     for address, found in machines.items():
         if isinstance(found, BaseException):
