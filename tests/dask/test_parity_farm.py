@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -10,10 +11,9 @@ from distributed import Client, LocalCluster, WorkerPlugin
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
-from wgsl_kernels.bench.parity.certificates import read_records
 from wgsl_kernels.bench.parity.certify import certify
 from wgsl_kernels.bench.parity.differences import differences
-from wgsl_kernels.dask.parity import parity
+from wgsl_kernels.dask.farm import parity
 from wgsl_kernels.testing import Sample, add_samples
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ THREE = ("Exp", "Relu", "Softmax")
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -50,7 +50,7 @@ def test_workers_of_one_kind_share_a_record_which_is_that_of_this_process(client
 
 def test_the_command_runs_on_a_cluster_and_verifies_there(client: Client, tmp_path: Path) -> None:
     file, page = tmp_path / "farm.json", tmp_path / "page.md"
-    address = client.scheduler.address
+    address = client.scheduler_info()["address"]
     asked = [word for one in THREE for word in ("--only", one)]
 
     made = run("parity", "--cluster", address, *asked, "--out", file)
@@ -66,6 +66,10 @@ def test_the_command_runs_on_a_cluster_and_verifies_there(client: Client, tmp_pa
 
 
 def test_a_kernel_that_ends_its_worker_twice_has_a_row_and_the_others_run(client: Client) -> None:
+    def end_process(x: wk.Tensor) -> wk.Tensor:
+        del x
+        os._exit(1)
+
     class Ends(WorkerPlugin):
         """Have the sample of Relu end the process, of new workers, too."""
 
@@ -73,7 +77,7 @@ def test_a_kernel_that_ends_its_worker_twice_has_a_row_and_the_others_run(client
 
         def setup(self, worker: Any) -> None:
             if worker.name == 1:
-                add_samples("Relu", Sample("Relu", lambda x: os._exit(1), ((2, 3),)))  # noqa: ARG005
+                add_samples("Relu", Sample("Relu", end_process, ((2, 3),)))
 
     client.register_plugin(Ends())
 
@@ -87,8 +91,10 @@ def test_a_kernel_that_ends_its_worker_twice_has_a_row_and_the_others_run(client
 
 
 def test_a_cluster_without_workers_is_refused(client: Client) -> None:
-    client.cluster.scale(0)
-    client.sync(client.cluster._correct_state)
+    cluster: Any = client.cluster
+    cluster.scale(0)
+    while client.scheduler_info()["workers"]:
+        time.sleep(0.05)
 
     with pytest.raises(wk.ArgumentError, match=r"the cluster has no workers; want at least one\."):
         parity(client, THREE)

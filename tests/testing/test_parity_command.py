@@ -103,8 +103,21 @@ def test_the_matrix_has_a_row_per_kernel_and_a_column_per_machine() -> None:
         "| kernel | 1. GPU, Vulkan | 2. Other GPU, Metal |",
         "| --- | --- | --- |",
         "| Exp | 0.75 ULP, 25 % | **FAILED** |",
+        "| Exp, float16 | 0.75 ULP, 25 % | – |",
         "| Sin | 3 ULP, 50 % | – |",
     ]
+
+
+def test_the_page_shows_apart_where_machines_differ() -> None:
+    other = record(EXP, replace(SIN, ulp=3.5), machine=THERE)
+
+    page = matrix_page([record(EXP, HALF, SIN), other])
+
+    differing = page.split("## ")[2].splitlines()
+    assert [one for one in differing if one.startswith("| ")][2:] == [
+        "| Sin, float32 gradient | 3 ULP, 50 % | 3.5 ULP, 50 % |"
+    ]
+    assert "5 certificates of 2 machines; 0 failed." in page
 
 
 def test_merge_prints_the_matrix_and_writes_the_page(tmp_path: Path) -> None:

@@ -225,9 +225,9 @@ def check_parity(
     from wgsl_kernels.cli import parity
 
     with telling_errors():
-        asked = parity.Asked(tuple(only or ()), everywhere, cluster, verify)
-        asked.check(files or [], merge=merge)
-        found = parity.merged(files or []) if merge else parity.run(asked, console(error=True))
+        wanted = parity.Request(tuple(only or ()), everywhere, cluster, verify)
+        wanted.check(files or [], merge=merge)
+        found = parity.merged(files or []) if merge else parity.run(wanted, console(error=True))
         if out is not None:
             parity.write(found.report, out)
     if as_json:

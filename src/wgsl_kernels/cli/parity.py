@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """Which kernels are to run, and where.
 
     Attributes:
@@ -88,7 +89,7 @@ class Found:
         return self.verified is not None or self.report.passed
 
 
-def run(asked: Asked, progress: Console) -> Found:
+def run(request: Request, progress: Console) -> Found:
     """Have kernels certified, and compare with a file where there is one.
 
     Where the file has no record of a machine, all its records are compared with that machine's.
@@ -98,23 +99,23 @@ def run(asked: Asked, progress: Console) -> Found:
             or no scheduler answers.
         KernelNotFound: A kernel has no samples, or the file none that is to run.
     """
-    if asked.verify is None:
-        report = _certified(asked, certified_kernels(asked.only), progress)
+    if request.verify is None:
+        report = _certified(request, certified_kernels(request.only), progress)
         return Found(report, report.contradictions)
-    was = read_records(asked.verify)
+    was = read_records(request.verify)
     wanted = {one.kernel for record in was for one in record.certificates}
-    wanted &= set(certified_kernels(asked.only)) if asked.only else wanted
+    wanted &= set(certified_kernels(request.only)) if request.only else wanted
     known = tuple(sorted(wanted.intersection(certified_kernels())))
     if not known:
-        raise KernelNotFound(f"parity: {asked.verify} has no certificate of a kernel to be run.")
-    report = _certified(asked, known, progress)
+        raise KernelNotFound(f"parity: {request.verify} has no certificate of a kernel to be run.")
+    report = _certified(request, known, progress)
     differing = [
         one
         for record in report.records
         for before in [one for one in was if one.machine == record.machine] or was
         for one in differences(before.of_kernels(wanted), record)
     ]
-    return Found(report, (*report.contradictions, *differing), asked.verify)
+    return Found(report, (*report.contradictions, *differing), request.verify)
 
 
 def merged(files: Sequence[Path]) -> Found:
@@ -140,14 +141,14 @@ def write(report: ParityReport, out: Path) -> None:
         raise ArgumentError(f"parity: {out} cannot be written: {error.strerror}.") from None
 
 
-def _certified(asked: Asked, names: Sequence[str], progress: Console) -> ParityReport:
+def _certified(request: Request, names: Sequence[str], progress: Console) -> ParityReport:
     def shown(kernels: Sequence[str]) -> Iterable[str]:
         silent = not progress.is_terminal
         return track(kernels, "kernels", console=progress, transient=True, disable=silent)
 
-    if asked.cluster:
-        return _on_cluster(asked.cluster, names)
-    if not asked.everywhere:
+    if request.cluster:
+        return _on_cluster(request.cluster, names)
+    if not request.everywhere:
         return joined([certify(names, shown)])
     adapters = list_adapters()
     if not adapters:
@@ -180,7 +181,8 @@ def _on_cluster(address: str, names: Sequence[str]) -> ParityReport:
     try:
         from distributed import Client
 
-        from wgsl_kernels.dask.parity import parity
+        # By name, since the package for Dask stands on the public one, as which this command runs.
+        farm = import_module("wgsl_kernels.dask.farm")
     except ImportError:
         raise ArgumentError(
             "parity: --cluster needs Dask: pip install 'wgsl-kernels[dask]'."
@@ -193,7 +195,8 @@ def _on_cluster(address: str, names: Sequence[str]) -> ParityReport:
             "tcp://127.0.0.1:8786."
         ) from None
     with client:
-        return parity(client, names)
+        report: ParityReport = farm.parity(client, names)
+        return report
 
 
 def show(to: Console, report: ParityReport) -> None:

@@ -94,7 +94,7 @@ def machine_of(info: AdapterInfo) -> Machine:
     return Machine(
         adapter=info.name,
         backend=info.backend,
-        driver=info.driver,
+        driver=info.driver or "unknown",
         system=_system(),
         limits=os.environ.get(LIMITS_VARIABLE, "adapter"),
         package=version("wgsl-kernels"),
@@ -134,10 +134,10 @@ def _take_in(
     try:
         row = check(sample, "webgpu")
     except Exception as error:  # a kernel may raise anything; the certificate says so
-        ulp, used, failures = math.inf, math.inf, (f"{type(error).__name__}: {error}",)
+        ulp, used, failures = math.inf, math.inf, [f"{type(error).__name__}: {error}"]
     else:
         ulp, used = _rounded(row.worst_ulp), _rounded(_used(row))
-        failures = () if row.passed else (row.note,)
+        failures = [] if row.passed else [row.note]
     found[key] = Certificate(
         *key,
         samples=before.samples + 1,

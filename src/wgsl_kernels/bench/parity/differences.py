@@ -36,8 +36,9 @@ class Difference:
         """Whether it is an error: other bits of the same machine, or another verdict."""
         if self.there == self.here:
             return True
-        both = self.was is not None and self.found is not None
-        return both and self.was.passed != self.found.passed
+        if self.was is None or self.found is None:
+            return False
+        return self.was.passed != self.found.passed
 
     @property
     def ulp(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from distributed import KilledWorker, wait
 from rich.console import Console
@@ -57,7 +57,7 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
     addresses = _addresses(client)
     if not addresses:
         raise ArgumentError("parity: the cluster has no workers; want at least one.")
-    machines = client.run(machine_in_use, workers=list(addresses.values()), on_error="return")
+    machines: Any = client.run(machine_in_use, workers=list(addresses.values()), on_error="return")
     for address, found in machines.items():
         if isinstance(found, BaseException):
             raise ArgumentError(f"parity: worker {address}: {found}") from found
@@ -90,7 +90,7 @@ class _Worker:
     def __init__(self, client: Client, name: str, machine: Machine, names: Sequence[str]) -> None:
         self.left = deque(names)
         self.records: list[ParityRecord] = []
-        self.future: Future | None = None
+        self.future: Future[Any] | None = None
         self._client, self._name, self._machine = client, name, machine
         self._address = ""
         self._tries = 0
