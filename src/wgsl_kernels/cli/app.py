@@ -225,7 +225,7 @@ def check_parity(
     from wgsl_kernels.cli import parity
 
     with telling_errors():
-        wanted = parity.Request(tuple(only or ()), everywhere, cluster, verify)
+        wanted = parity.Request(tuple(only or ()), everywhere, cluster, verify, out)
         wanted.check(files or [], merge=merge)
         found = parity.merged(files or []) if merge else parity.run(wanted, console(error=True))
         if out is not None:

@@ -35,6 +35,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.parity.differences import Difference
 
 
+SCHEDULER_SECONDS = 10
+"""How long a scheduler may take to answer."""
+
+
 @dataclass(frozen=True)
 class Request:
     """Which kernels are to run, and where.
@@ -44,19 +48,21 @@ class Request:
         everywhere: On each adapter of this machine, rather than on the one in use.
         cluster: The address of a Dask scheduler, on whose workers rather than here.
         verify: A file with certificates, whose kernels run again.
+        out: Where the result goes, if anywhere.
     """
 
     only: tuple[str, ...] = ()
     everywhere: bool = False
     cluster: str = ""
     verify: Path | None = None
+    out: Path | None = None
 
     def check(self, files: Sequence[Path], *, merge: bool) -> None:
         """Refuse what contradicts itself.
 
         Raises:
             ArgumentError: There are files without ``merge``, or nothing to merge, or it is asked
-                for beside a run, or a cluster beside all adapters.
+                for beside a run, or a cluster beside all adapters, or the result has no folder.
         """
         runs = self.only or self.everywhere or self.cluster or self.verify
         if merge and (runs or not files):
@@ -65,6 +71,8 @@ class Request:
             raise ArgumentError(f"parity: got {files[0]}; want --merge or --verify before it.")
         if self.cluster and self.everywhere:
             raise ArgumentError("parity: got --cluster and --all; want one of them.")
+        if self.out is not None and not self.out.parent.is_dir():
+            raise ArgumentError(f"parity: {self.out} cannot be written: there is no such folder.")
 
 
 @dataclass(frozen=True)
@@ -181,14 +189,14 @@ def _on_cluster(address: str, names: Sequence[str]) -> ParityReport:
     try:
         from distributed import Client
 
-        # By name, since the package for Dask stands on the public one, as which this command runs.
+        # By name: that package imports the public one, and folders import one another one way.
         farm = import_module("wgsl_kernels.dask.farm")
     except ImportError:
         raise ArgumentError(
             "parity: --cluster needs Dask: pip install 'wgsl-kernels[dask]'."
         ) from None
     try:
-        client = Client(address)
+        client = Client(address, timeout=SCHEDULER_SECONDS)
     except (OSError, ValueError) as error:
         raise ArgumentError(
             f"parity: no Dask scheduler answers at {address!r}: {error}. Want its address, as "
@@ -210,9 +218,9 @@ def show(to: Console, report: ParityReport) -> None:
             found = [f"{row.dtype} {row.direction} {row.ulp:.3g}" for row in rows]
             table.add_row(kernel, ", ".join(found))
         to.print(table)
-        failures = [why for row in one.certificates for why in row.failures]
-        for why in failures:
-            to.print(f"FAILED {why}")
+        failures = [(row, why) for row in one.certificates for why in row.failures]
+        for row, why in failures:
+            to.print(f"FAILED {row.kernel}, {row.dtype} {row.direction}: {why}")
         kernels = {row.kernel for row in one.certificates}
         to.print(f"{len(kernels)} kernels, {len(failures)} failures")
 
