@@ -170,10 +170,9 @@ def figures(found: Results) -> dict[str, tuple[float, float]]:
         name = f"map_overlap, {row['chunks']} chunks"
         both[f"{name}, scheduler"] = row["scheduler_ms"], row["chunks"] * costs.chunk
         both[f"{name}, workers"] = row["workers_ms"], row["chunks"] * costs.halo
-    step = found["step"]
-    compute = sum(step[part] for part in ("data_ms", "gradients_ms", "local_sum_ms", "update_ms"))
-    exchanged = all_reduce([0.0] * step["workers"], step["megabytes"], costs)[1]
-    both[f"step, {step['workers']} workers"] = step["cpu_ms"], compute + exchanged
+    for step in found["steps"]:
+        modelled = all_reduce([0.0] * step["workers"], step["megabytes"], costs)[1]
+        both[f"all-reduce in a step, {step['workers']} workers"] = step["all_reduce_ms"], modelled
     return both
 
 
