@@ -20,16 +20,18 @@ def draw(
     workers: Sequence[int], trained: Trained, overlapped: Overlapped, words: str, path: Path
 ) -> None:
     """Draw efficiencies of training beside speed-ups of ``map_overlap``, and ``words`` below."""
+    from matplotlib import rc_context
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.6, 4.9))
-    figure.subplots_adjust(left=0.065, right=0.985, top=0.9, bottom=0.27, wspace=0.16)
+    figure.subplots_adjust(left=0.065, right=0.985, top=0.9, bottom=0.25, wspace=0.16)
     left, right = figure.subplots(1, 2)
     _draw_training(left, workers, trained)
     _draw_overlap(right, workers, overlapped)
     figure.text(0.01, 0.015, words, fontsize=7.5, color="#5b6570", linespacing=1.35)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Date": None})
+    with rc_context({"svg.fonttype": "none", "svg.hashsalt": path.stem}):
+        figure.savefig(path, metadata={"Date": None})
 
 
 def _draw_training(axes: "Axes", workers: Sequence[int], trained: Trained) -> None:
@@ -51,7 +53,7 @@ def _draw_overlap(axes: "Axes", workers: Sequence[int], overlapped: Overlapped) 
         axes.plot(workers, line, color=shade, marker="o", markersize=3, label=f"{compute:g} ms")
     axes.set_yscale("log", base=2)
     axes.set_yticks(workers, [f"{one:,}" for one in workers])
-    _frame(axes, workers, "map_overlap: times faster than one worker, by time of a chunk")
+    _frame(axes, workers, "map_overlap: speed-up, by the time to compute a chunk")
     axes.legend(fontsize=8, frameon=False, loc="upper left")
 
 
