@@ -86,7 +86,8 @@ def same(block: wk.Tensor) -> wk.Tensor:
 def measure_overlap(client: Client, along: int) -> Results:
     """Return what a graph of ``map_overlap`` costs the scheduler, the client and the workers."""
     size = along * CHUNK
-    given: Any = da.from_array(np.zeros((size, size), np.float32), chunks=(CHUNK, CHUNK))
+    blocks: Any = (CHUNK, CHUNK)
+    given: Any = da.from_array(np.zeros((size, size), np.float32), chunks=blocks)
     x = given.to_backend("wgsl-cpu").persist()
     wait(x)
     y = x.map_overlap(same, depth=HALO, boundary="nearest", dtype=np.float32)

@@ -159,9 +159,9 @@ def all_reduce(ready: Sequence[float], megabytes: float, costs: Costs) -> tuple[
         if peers and turns[worker] == turn and handled[worker, turn] == 2 * len(peers):
             handled[worker, turn] = 0
             follow.append((now, "begin", worker, turn + 1, 0))
-        for when, *rest in follow:
+        for when, what, whose, which, whom in follow:
             number += 1
-            heapq.heappush(events, (when, number, *rest))
+            heapq.heappush(events, (when, number, what, whose, which, whom))
     return ends, busy / workers
 
 
