@@ -12,13 +12,12 @@ MEASURED = load(simulation.MEASURED)
 FREE = simulation.Costs()
 
 
-@pytest.mark.parametrize(("figure", "both"), simulation.figures(MEASURED).items())
-def test_the_model_has_each_measured_figure_within_30_percent(
-    figure: str, both: tuple[float, float]
-) -> None:
-    measured, modelled = both
+def test_the_model_has_every_measured_figure_within_30_percent() -> None:
+    found = simulation.figures(MEASURED)
+    off = {name: both for name, both in found.items() if both[1] != pytest.approx(both[0], rel=0.3)}
 
-    assert modelled == pytest.approx(measured, rel=0.3), figure
+    assert len(found) >= 14
+    assert off == {}
 
 
 def test_workers_and_sizes_are_those_that_were_to_be_measured() -> None:
