@@ -186,19 +186,6 @@ def test_bench_compares_with_an_earlier_run(tmp_path: Path) -> None:
     assert run("bench", "Square", "--compare", tmp_path / "nothing.json").exit_code == 2
 
 
-@pytest.mark.gpu
-def test_parity_writes_a_record_of_the_adapter(tmp_path: Path) -> None:
-    out = tmp_path / "record.json"
-
-    done = run("parity", "--only", "Square", "--out", out)
-
-    assert done.exit_code == 0, done.output
-    (record,) = json.loads(out.read_text())
-    assert record["failures"] == []
-    assert record["worst_ulp"]["Square"]["float32 forward"] <= 4
-    assert all(record[one] for one in ("adapter", "driver", "versions"))
-
-
 def test_the_ledger_tells_what_is_missing_and_what_was_found_last(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = json.loads(run("kernels", "softmax", "--json").output)
 

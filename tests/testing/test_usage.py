@@ -52,6 +52,13 @@ WRONG_CALLS = (
     "bench Exp --most 0",
     "parity --only Nope",
     "parity --all --only Nope",
+    "parity --verify nowhere.json",
+    "parity --verify tinted.py",
+    "parity --merge",
+    "parity --merge nowhere.json",
+    "parity --merge empty.py --all",
+    "parity empty.py",
+    "parity --all --cluster tcp://127.0.0.1:1",
     "tune matmul",
 )
 """Each has one thing wrong, and nothing is done before that is told."""

@@ -201,26 +201,43 @@ def bench_kernels(
 
 @app.command("parity")
 def check_parity(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Certificates to be merged.", show_default=False)
+    ] = None,
     everywhere: Annotated[bool, typer.Option("--all", help="On each adapter.")] = False,
+    cluster: Annotated[
+        str, typer.Option(help="On each worker of this Dask scheduler, as tcp://127.0.0.1:8786.")
+    ] = "",
     only: Annotated[
         list[str] | None, typer.Option(help="Only this kernel; again for more.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A file for the JSON record.")] = None,
+    verify: Annotated[
+        Path | None, typer.Option(help="Run again what this file certifies, and compare.")
+    ] = None,
+    merge: Annotated[bool, typer.Option("--merge", help="Make a table of the files.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="A file for the certificates, as JSON; .md: as a page.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Hold the samples of all kernels against float64 on this machine's adapters."""
+    """Certify how far kernels are from float64, here or on a cluster; compare certificates."""
+    from wgsl_kernels.bench.parity.matrix import matrix_table
     from wgsl_kernels.cli import parity
 
     with telling_errors():
-        chosen = only or []
-        records = parity.parity_everywhere(chosen) if everywhere else [parity.parity_here(chosen)]
+        wanted = parity.Request(tuple(only or ()), everywhere, cluster, verify, out)
+        wanted.check(files or [], merge=merge)
+        found = parity.merged(files or []) if merge else parity.run(wanted, console(error=True))
         if out is not None:
-            parity.write(records, out)
+            parity.write(found.report, out)
     if as_json:
-        print_json(records)
-    else:
-        parity.show(console(), records)
-    if any(one["failures"] for one in records):
+        typer.echo(found.report.to_json(), nl=False)
+    elif merge:
+        typer.echo(matrix_table(found.report.records))
+    elif verify is None:
+        parity.show(console(), found.report)
+    parity.show_differences(console(error=as_json or merge), found)
+    if not found.passed:
         raise typer.Exit(FAILED)
 
 

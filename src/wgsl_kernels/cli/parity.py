@@ -1,150 +1,241 @@
-"""What ``wgsl-kernels parity`` does: hold kernels against float64 on each adapter, as a record.
+"""What ``wgsl-kernels parity`` does: have adapters certify kernels, and compare certificates.
 
 Each adapter is a process of its own, since a process has one device.
 """
 
 from __future__ import annotations
 
-import datetime
-import json
 import os
-import platform
 import subprocess
 import sys
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import groupby
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
+from rich.progress import track
 from rich.table import Table
 
-from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, list_adapters
-from wgsl_kernels.bench.comparison.checks import check_forward, check_gradient_parity, has_gradient
+from wgsl_kernels.backends.webgpu.devices.adapters import ADAPTER_VARIABLE, list_adapters
+from wgsl_kernels.bench.parity.certificates import ParityRecord, from_json, lost, read_records
+from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machine_of, today
+from wgsl_kernels.bench.parity.differences import ParityReport, differences, joined
+from wgsl_kernels.bench.parity.matrix import matrix_page
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
-from wgsl_kernels.engine.registry.registry import kernel_names
-from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from rich.console import Console
 
-    from wgsl_kernels.testing.report import Row
+    from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+    from wgsl_kernels.bench.parity.differences import Difference
 
-ADAPTER = "WGSL_KERNELS_ADAPTER"
+
+SCHEDULER_SECONDS = 10
+"""How long a scheduler may take to answer."""
 
 
-def parity_here(only: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the record of the adapter in use.
+@dataclass(frozen=True)
+class Request:
+    """Which kernels are to run, and where.
 
-    Args:
+    Attributes:
         only: The kernels, all that have samples where it is empty.
+        everywhere: On each adapter of this machine, rather than on the one in use.
+        cluster: The address of a Dask scheduler, on whose workers rather than here.
+        verify: A file with certificates, whose kernels run again.
+        out: Where the result goes, if anywhere.
+    """
+
+    only: tuple[str, ...] = ()
+    everywhere: bool = False
+    cluster: str = ""
+    verify: Path | None = None
+    out: Path | None = None
+
+    def check(self, files: Sequence[Path], *, merge: bool) -> None:
+        """Refuse what contradicts itself.
+
+        Raises:
+            ArgumentError: There are files without ``merge``, or nothing to merge, or it is asked
+                for beside a run, or a cluster beside all adapters, or the result has no folder.
+        """
+        runs = self.only or self.everywhere or self.cluster or self.verify
+        if merge and (runs or not files):
+            raise ArgumentError("parity: --merge takes files of certificates, and only --out.")
+        if files and not merge:
+            raise ArgumentError(f"parity: got {files[0]}; want --merge or --verify before it.")
+        if self.cluster and self.everywhere:
+            raise ArgumentError("parity: got --cluster and --all; want one of them.")
+        if self.out is not None and not self.out.parent.is_dir():
+            raise ArgumentError(f"parity: {self.out} cannot be written: there is no such folder.")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What ran, or was merged, and where it differs from what there was.
+
+    Attributes:
+        report: A record per machine.
+        differing: Certificates that differ, from the file's or within the report.
+        verified: The file that was verified; None where there was none.
+    """
+
+    report: ParityReport
+    differing: Sequence[Difference]
+    verified: Path | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing differs that must be equal and, without a file, nothing failed."""
+        if any(one.fails for one in self.differing):
+            return False
+        return self.verified is not None or self.report.passed
+
+
+def run(request: Request, progress: Console) -> Found:
+    """Have kernels certified, and compare with a file where there is one.
+
+    Where the file has no record of a machine, all its records are compared with that machine's.
 
     Raises:
-        ArgumentError: There is no adapter.
-        KernelNotFound: One has no samples.
+        ArgumentError: There is no adapter, or no certificate in the file, or Dask is not installed,
+            or no scheduler answers.
+        KernelNotFound: A kernel has no samples, or the file none that is to run.
     """
-    _check_names(only)
-    choice = choose_adapter()
-    if choice is None:
-        raise ArgumentError("parity: this machine has no WebGPU adapter.")
-    kernels: dict[str, dict[str, Any]] = {}
-    failures: list[dict[str, Any]] = []
-    for name in kernel_names():
-        if only and name not in only:
-            continue
-        for sample in samples_of(name):
-            if "float16" in sample.input_dtypes and "shader-f16" not in choice.info.features:
-                continue
-            checks: list[tuple[str, Callable[..., Row]]] = [("forward", check_forward)]
-            if has_gradient(sample):
-                checks.append(("gradient", check_gradient_parity))
-            for direction, check in checks:
-                dtype = sample.input_dtypes[0] if sample.input_dtypes else "none"
-                key = f"{dtype} {direction}"
-                try:
-                    row = check(sample, "webgpu")
-                except Exception as error:  # a kernel may raise anything; the record says so
-                    note = f"{type(error).__name__}: {error}"
-                    failures.append({"kernel": name, "sample": sample.id, "what": note})
-                    continue
-                worst = kernels.setdefault(name, {})
-                worst[key] = max(worst.get(key, 0.0), round(row.worst_ulp, 3))
-                if not row.passed:
-                    failures.append({"kernel": name, "sample": sample.id, "what": row.note})
-    return {
-        "adapter": choice.info.name,
-        "backend": choice.info.backend,
-        "driver": choice.info.driver,
-        "versions": {one: version(one) for one in ("wgsl-kernels", "wgpu", "numpy")},
-        "python": platform.python_version(),
-        "date": datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
-        "worst_ulp": kernels,
-        "failures": failures,
-    }
+    if request.verify is None:
+        report = _certified(request, certified_kernels(request.only), progress)
+        return Found(report, report.contradictions)
+    was = read_records(request.verify)
+    wanted = {one.kernel for record in was for one in record.certificates}
+    wanted &= set(certified_kernels(request.only)) if request.only else wanted
+    known = tuple(sorted(wanted.intersection(certified_kernels())))
+    if not known:
+        raise KernelNotFound(f"parity: {request.verify} has no certificate of a kernel to be run.")
+    report = _certified(request, known, progress)
+    differing = [
+        one
+        for record in report.records
+        for before in [one for one in was if one.machine == record.machine] or was
+        for one in differences(before.of_kernels(wanted), record)
+    ]
+    return Found(report, (*report.contradictions, *differing), request.verify)
 
 
-def parity_everywhere(only: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """Return a record per adapter of this machine; one that ends its process has a failure.
+def merged(files: Sequence[Path]) -> Found:
+    """Return the records of files, those of the same machine joined.
 
     Raises:
-        ArgumentError: There is no adapter.
-        KernelNotFound: A kernel has no samples.
+        ArgumentError: A file cannot be read, or has no certificates.
     """
-    _check_names(only)
-    records: list[dict[str, Any]] = []
-    adapters = list_adapters()
-    if not adapters:
-        raise ArgumentError("parity: this machine has no WebGPU adapter.")
-    for adapter in adapters:
-        command = [sys.executable, "-m", "wgsl_kernels", "parity", "--json"]
-        for one in only:
-            command += ["--only", one]
-        run = subprocess.run(
-            command,
-            env={**os.environ, ADAPTER: str(adapter.index)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        try:
-            records += json.loads(run.stdout)
-        except ValueError:
-            last = (run.stderr.strip().splitlines() or [f"exit code {run.returncode}"])[-1]
-            facts = {"adapter": adapter.name, "backend": adapter.backend, "driver": adapter.driver}
-            failure = {"kernel": "", "sample": "", "what": f"the process ended: {last}"}
-            records.append({**facts, "worst_ulp": {}, "failures": [failure]})
-    return records
+    report = joined(record for file in files for record in read_records(file))
+    return Found(report, report.contradictions)
 
 
-def write(records: Sequence[dict[str, Any]], out: Path) -> None:
-    """Write records as JSON.
+def write(report: ParityReport, out: Path) -> None:
+    """Write records as JSON, or as a page where the file's name ends in ``.md``.
 
     Raises:
         ArgumentError: The file cannot be written.
     """
+    text = matrix_page(report.records) if out.suffix == ".md" else report.to_json()
     try:
-        out.write_text(json.dumps(records, indent=1), encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ArgumentError(f"parity: {out} cannot be written: {error.strerror}.") from None
 
 
-def _check_names(only: Sequence[str]) -> None:
-    for name in only:
-        if not samples_of(name):
-            raise KernelNotFound(f"parity: {name!r} has no samples; known kernels: see kernels.")
+def _certified(request: Request, names: Sequence[str], progress: Console) -> ParityReport:
+    def shown(kernels: Sequence[str]) -> Iterable[str]:
+        silent = not progress.is_terminal
+        return track(kernels, "kernels", console=progress, transient=True, disable=silent)
+
+    if request.cluster:
+        return _on_cluster(request.cluster, names)
+    if not request.everywhere:
+        return joined([certify(names, shown)])
+    adapters = list_adapters()
+    if not adapters:
+        raise ArgumentError("parity: this machine has no WebGPU adapter.")
+    return joined(one for adapter in adapters for one in _in_a_process(adapter, names))
 
 
-def show(to: Console, records: Sequence[dict[str, Any]]) -> None:
-    """Print records as tables: what failed, and the worst error of each kernel."""
-    for one in records:
-        to.print(f"{one['adapter']} through {one['backend']}, {one['driver']}")
+def _in_a_process(adapter: AdapterInfo, names: Sequence[str]) -> Sequence[ParityRecord]:
+    """Return the record of an adapter; where it ended its process, a failure stands in it."""
+    command = [sys.executable, "-m", "wgsl_kernels", "parity", "--json"]
+    for one in names:
+        command += ["--only", one]
+    on_terminal = sys.stderr.isatty()  # where the process shows its progress itself
+    run = subprocess.run(
+        command,
+        env={**os.environ, ADAPTER_VARIABLE: str(adapter.index)},
+        stdout=subprocess.PIPE,
+        stderr=None if on_terminal else subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    with suppress(ValueError):
+        return from_json(run.stdout)
+    last = ((run.stderr or "").strip().splitlines() or [f"exit code {run.returncode}"])[-1]
+    certificate = lost("unknown", f"the process ended: {last}")
+    return [ParityRecord(machine_of(adapter), today(), (certificate,))]
+
+
+def _on_cluster(address: str, names: Sequence[str]) -> ParityReport:
+    try:
+        from distributed import Client
+
+        # By name: that package imports the public one, and folders import one another one way.
+        farm = import_module("wgsl_kernels.dask.farm")
+    except ImportError:
+        raise ArgumentError(
+            "parity: --cluster needs Dask: pip install 'wgsl-kernels[dask]'."
+        ) from None
+    try:
+        client = Client(address, timeout=SCHEDULER_SECONDS)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"parity: no Dask scheduler answers at {address!r}: {error}. Want its address, as "
+            "tcp://127.0.0.1:8786."
+        ) from None
+    with client:
+        report: ParityReport = farm.parity(client, names)
+        return report
+
+
+def show(to: Console, report: ParityReport) -> None:
+    """Print records as tables: the worst error of each kernel, and what failed."""
+    for one in report.records:
+        to.print(f"{one.machine}, {one.machine.driver}")
         table = Table(box=SIMPLE_HEAD)
         table.add_column("kernel")
         table.add_column("worst ULP, by dtype and direction", overflow="fold")
-        for name, worst in one["worst_ulp"].items():
-            table.add_row(name, ", ".join(f"{key} {value:g}" for key, value in worst.items()))
+        for kernel, rows in groupby(one.certificates, key=lambda row: row.kernel):
+            found = [f"{row.dtype} {row.direction} {row.ulp:.3g}" for row in rows]
+            table.add_row(kernel, ", ".join(found))
         to.print(table)
-        for failure in one["failures"]:
-            to.print(f"FAILED {failure['sample'] or failure['kernel']}: {failure['what']}")
-        to.print(f"{len(one['worst_ulp'])} kernels, {len(one['failures'])} failures")
+        failures = [(row, why) for row in one.certificates for why in row.failures]
+        for row, why in failures:
+            to.print(f"FAILED {row.kernel}, {row.dtype} {row.direction}: {why}")
+        kernels = {row.kernel for row in one.certificates}
+        to.print(f"{len(kernels)} kernels, {len(failures)} failures")
+
+
+def show_differences(to: Console, found: Found) -> None:
+    """Print where certificates differ, and of a file that was verified how it compares."""
+    failing = [one for one in found.differing if one.fails]
+    if failing:
+        first, *others = failing
+        to.print(f"DIFFERS first in {first}")
+        for one in others:
+            to.print(f"DIFFERS {one}")
+    elif found.differing:
+        most = max(found.differing, key=lambda one: one.ulp)
+        to.print(f"equal verdicts on another machine; errors that differ: {len(found.differing)}")
+        to.print(f"most in ULP: {most}")
+    elif found.verified is not None:
+        to.print("equal to the last digit")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from distributed import WorkerPlugin, get_worker
-from distributed.protocol import to_serialize
+from distributed.protocol.serialize import to_serialize
 from distributed.utils import sync
 
 from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
@@ -58,6 +58,7 @@ class GroupPlugin(WorkerPlugin):
     idempotent = True
 
     def setup(self, worker: Worker) -> None:
+        """Have the worker take what others send."""
         self.worker = worker
         self.box: dict[tuple[Any, ...], Any] = {}
         self.kept: dict[str, Any] = {}
@@ -65,6 +66,7 @@ class GroupPlugin(WorkerPlugin):
         worker.handlers["wgsl_kernels_put"] = self.put
 
     async def put(self, key: Sequence[Any], data: Any) -> str:
+        """Take data that another worker sends under a key."""
         self.box[tuple(key)] = data
         self.news.set()
         return "OK"
@@ -137,7 +139,7 @@ class WorkerGroup:
     _run: str = ""
     _count: Any = field(default_factory=itertools.count, repr=False)
 
-    def all_reduce(self, values: Any, *, pieces: int | None = None) -> Array:
+    def all_reduce(self, values: Any, *, pieces: int | None = None) -> Any:
         """Return the sum of all workers' values, with the same bits for any number of workers.
 
         Args:
@@ -164,8 +166,8 @@ class WorkerGroup:
         shape = given[0].shape
         nodes = joined(leaves_of([one.reshape(-1) for one in given], first), count)
         if self.size == 1:
-            return root_of(nodes, count).reshape(shape)
-        return self._sync(self._reduced(nodes, count)).reshape(shape)
+            return np.reshape(root_of(nodes, count), shape)
+        return np.reshape(self._sync(self._reduced(nodes, count)), shape)
 
     def exchange(self, arrays: Mapping[int, Any]) -> dict[int, Any]:
         """Send an array to each of some ranks, and return what these have sent, by rank.
@@ -173,7 +175,8 @@ class WorkerGroup:
         Raises:
             PeerLost: One of them is gone.
         """
-        return self._sync(self._exchanged(dict(arrays)))
+        found: dict[int, Any] = self._sync(self._exchanged(dict(arrays)))
+        return found
 
     def broadcast(self, values: Any, root: int = 0) -> Any:
         """Return what the worker of rank ``root`` gave.
@@ -206,7 +209,8 @@ class WorkerGroup:
         partner = self.rank - whole if self.rank >= whole else self.rank + whole
         if self.rank >= whole:  # those beyond a power of two are served by a partner
             await self._swapped({partner: nodes}, {})
-            return (await self._swapped({}, {partner: None}))[partner]
+            sent: Array = (await self._swapped({}, {partner: None}))[partner]
+            return sent
         if partner < self.size:
             nodes = joined({**nodes, **(await self._swapped({}, {partner: None}))[partner]}, count)
         begin, end = 0, next(iter(nodes.values())).size
@@ -214,7 +218,10 @@ class WorkerGroup:
         mask = 1
         while mask < whole:
             other, middle = self.rank ^ mask, (begin + end) // 2
-            low, high = part_of(nodes, 0, middle - begin), part_of(nodes, middle - begin, end - begin)
+            low, high = (
+                part_of(nodes, 0, middle - begin),
+                part_of(nodes, middle - begin, end - begin),
+            )
             mine, theirs = (low, high) if self.rank < other else (high, low)
             got = (await self._swapped({other: theirs}))[other]
             nodes = joined({**mine, **got}, count)
@@ -246,9 +253,9 @@ class WorkerGroup:
         number = next(self._count)
         plugin = _plugin()
         key = self._run, number, self.rank
-        await asyncio.gather(*[
-            plugin.send(self.addresses[to], key, data, self.timeout) for to, data in sent.items()
-        ])
+        await asyncio.gather(
+            *[plugin.send(self.addresses[to], key, data, self.timeout) for to, data in sent.items()]
+        )
         sources = sent if wanted is None else wanted
         keys = {(self._run, number, one): self.addresses[one] for one in sources}
         got = await plugin.take(keys, self.timeout)

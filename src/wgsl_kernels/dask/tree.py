@@ -1,25 +1,25 @@
 """The fixed tree along which a sum is added, whoever has which of its leaves.
 
-A node is known by its level and its place there: node (level, k) is the sum of nodes (level - 1, 2 k)
-and (level - 1, 2 k + 1), left + right; one without a neighbour is its left part alone. So a sum has
-the same bits for any number of workers, and in whatever order parts of it meet.
+A node is known by its level and its place there: node (level, k) is the sum of the nodes 2 k and
+2 k + 1 of the level below, left + right; one without a neighbour is its left part alone. So a sum
+has the same bits for any number of workers, and in whatever order parts of it meet.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import numpy as np
 
     Array: TypeAlias = np.ndarray[tuple[int], np.dtype[np.floating]]
     Nodes: TypeAlias = dict[tuple[int, int], Array]
 
 
 def shares(count: int, size: int) -> list[int]:
-    """Return where the contiguous shares of so many things begin, one for each rank, and the end."""
+    """Return where contiguous shares of so many things begin, one for each rank, and the end."""
     return [count * rank // size for rank in range(size + 1)]
 
 
@@ -51,7 +51,9 @@ def root_of(nodes: Mapping[tuple[int, int], Array], count: int) -> Array:
     """
     found = joined(nodes, count)
     if len(found) != 1:
-        raise ValueError(f"of {count} leaves some are missing; there are the nodes {sorted(found)}.")
+        raise ValueError(
+            f"of {count} leaves some are missing; there are the nodes {sorted(found)}."
+        )
     return next(iter(found.values()))
 
 

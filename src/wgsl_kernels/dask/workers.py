@@ -8,8 +8,10 @@ import platform
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from dask.sizeof import sizeof
 from distributed import WorkerPlugin
 
+from wgsl_kernels.dask.sizes import register_tensors
 from wgsl_kernels.engine.drivers.backends import running_drivers, set_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -27,9 +29,9 @@ ENDED = 70
 class WorkerSetup(WorkerPlugin):
     """Sets workers up: ``client.register_plugin(WorkerSetup(modules=["my_kernels"]))``.
 
-    A worker that a nanny starts again is set up again. Where a task finds that the device is lost, a
-    worker under a nanny ends itself: what it held is computed again elsewhere, from the graph, and
-    the nanny starts another. A worker without one (``processes=False``) goes on in the user's
+    A worker that a nanny starts again is set up again. Where a task finds that the device is lost,
+    a worker under a nanny ends itself: what it held is computed again elsewhere, from the graph,
+    and the nanny starts another. A worker without one (``processes=False``) goes on in the user's
     process, and its tasks raise ``DeviceLostError`` until that is restarted; use
     ``processes=True``.
 
@@ -61,11 +63,12 @@ class WorkerSetup(WorkerPlugin):
         if wanted is not None and os.environ.get(ADAPTER) != wanted:
             if any(one.name == "webgpu" for one in running_drivers()):
                 raise ArgumentError(
-                    f"WorkerSetup: the worker at {worker.address} has a device already, and adapter "
-                    f"{wanted!r} is asked for. Call client.restart(), then register the plugin "
-                    "before anything runs."
+                    f"WorkerSetup: the worker at {worker.address} has a device already, and "
+                    f"adapter {wanted!r} is asked for. Call client.restart(), then register the "
+                    "plugin before anything runs."
                 )
             os.environ[ADAPTER] = wanted
+        register_tensors(sizeof)
         for one in self.modules:
             importlib.import_module(one)
         set_backend(self.backend)

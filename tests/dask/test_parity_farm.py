@@ -1,0 +1,105 @@
+"""Certificates from the workers of a cluster: merged, verified, and where a worker dies."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from distributed import Client, LocalCluster, WorkerPlugin
+from tests.testing.commands import run
+
+import wgsl_kernels as wk
+from wgsl_kernels.bench.parity.certify import certify
+from wgsl_kernels.bench.parity.differences import differences
+from wgsl_kernels.dask.farm import parity
+from wgsl_kernels.testing import Sample, add_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = [
+    pytest.mark.dask,
+    pytest.mark.gpu,
+    pytest.mark.timeout(60),
+    pytest.mark.xdist_group("dask"),
+]
+
+THREE = ("Exp", "Relu", "Softmax")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
+
+
+def test_workers_of_one_kind_share_a_record_which_is_that_of_this_process(client: Client) -> None:
+    report = parity(client, THREE)
+
+    (record,) = report.records
+    assert report.passed
+    assert {one.kernel for one in record.certificates} == set(THREE)
+    assert differences(record, certify(THREE)) == []
+
+
+def test_the_command_runs_on_a_cluster_and_verifies_there(client: Client, tmp_path: Path) -> None:
+    file, page = tmp_path / "farm.json", tmp_path / "page.md"
+    address = client.scheduler_info()["address"]
+    asked = [word for one in THREE for word in ("--only", one)]
+
+    made = run("parity", "--cluster", address, *asked, "--out", file)
+    merged = run("parity", "--merge", file, file, "--out", page)
+    same = run("parity", "--verify", file, "--cluster", address)
+    file.write_text(file.read_text().replace('"used": 0.04', '"used": 0.05'))
+    tampered = run("parity", "--verify", file, "--cluster", address)
+
+    assert (made.exit_code, merged.exit_code, same.exit_code) == (0, 0, 0), made.output
+    assert [page.read_text().count(f"\n| {one} |") for one in THREE] == [1, 1, 1]
+    assert tampered.exit_code == 1
+    assert "DIFFERS first in Softmax" in tampered.output
+
+
+def test_a_kernel_that_ends_its_worker_twice_has_a_row_and_the_others_run(client: Client) -> None:
+    def end_process(x: wk.Tensor) -> wk.Tensor:
+        del x
+        os._exit(1)
+
+    class Ends(WorkerPlugin):
+        """Have the sample of Relu end the process, of new workers, too."""
+
+        name = "ends"
+
+        def setup(self, worker: Any) -> None:
+            if worker.name == 1:
+                add_samples("Relu", Sample("Relu", end_process, ((2, 3),)))
+
+    client.register_plugin(Ends())
+
+    report = parity(client, THREE)
+
+    (record,) = report.records
+    failed = [one for one in record.certificates if not one.passed]
+    assert [(one.kernel, one.failures) for one in failed] == [("Relu", ("the worker died",))]
+    assert differences(record, certify(THREE))[0].key == ("Relu", "any", "any")
+    assert not report.passed
+
+
+def test_a_cluster_without_workers_is_refused(client: Client) -> None:
+    cluster: Any = client.cluster
+    cluster.scale(0)
+    while client.scheduler_info()["workers"]:
+        time.sleep(0.05)
+
+    with pytest.raises(wk.ArgumentError, match=r"the cluster has no workers; want at least one\."):
+        parity(client, THREE)
+
+
+def test_the_samples_are_read_before_any_worker_is_asked() -> None:
+    with pytest.raises(wk.KernelNotFound, match="'Nope' has no samples"):
+        parity(None, ["Nope"])  # type: ignore[arg-type]  # it is not asked
