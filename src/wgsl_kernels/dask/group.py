@@ -7,10 +7,9 @@ programs and notices workers that go.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -137,7 +136,7 @@ class WorkerGroup:
     addresses: tuple[str, ...] = ()
     timeout: float = 60.0
     _run: str = ""
-    _count: Any = field(default_factory=itertools.count, repr=False)
+    _number: int = 0
 
     def all_reduce(self, values: Any, *, pieces: int | None = None) -> Any:
         """Return the sum of all workers' values, with the same bits for any number of workers.
@@ -175,7 +174,7 @@ class WorkerGroup:
         Raises:
             PeerLost: One of them is gone.
         """
-        found: dict[int, Any] = self._sync(self._exchanged(dict(arrays)))
+        found: dict[int, Any] = self._sync(self._swapped("exchange", dict(arrays)))
         return found
 
     def broadcast(self, values: Any, root: int = 0) -> Any:
@@ -186,7 +185,8 @@ class WorkerGroup:
         """
         return self._sync(self._broadcast(values, root))
 
-    # On the worker's event loop.
+    # On the worker's event loop. Each step of an operation has a word, so that those who take part
+    # in other steps of it still mean the same ones.
 
     async def _reduced(self, nodes: Nodes, count: int) -> Array:
         if self.size <= DIRECT:
@@ -198,73 +198,75 @@ class WorkerGroup:
         length = next(iter(nodes.values())).size
         cuts = shares(length, self.size)
         parts = {at: part_of(nodes, cuts[at], cuts[at + 1]) for at in range(self.size)}
-        got = await self._swapped(parts)
+        got = await self._swapped("parts", parts)
         mine = root_of({n: one for part in got.values() for n, one in part.items()}, count)
-        sums = await self._swapped(dict.fromkeys(range(self.size), mine))
+        sums = await self._swapped("sums", dict.fromkeys(range(self.size), mine))
         return np.concatenate([sums[at] for at in range(self.size)])
 
     async def _halved(self, nodes: Nodes, count: int) -> Array:
-        """Halve the array with one partner after the other, then double it again."""
+        """Halve the array with one partner after the other, then double it again.
+
+        Workers beyond a power of two give theirs to a partner, and get the result from it.
+        """
         whole = 1 << (self.size.bit_length() - 1)
-        partner = self.rank - whole if self.rank >= whole else self.rank + whole
-        if self.rank >= whole:  # those beyond a power of two are served by a partner
-            await self._swapped({partner: nodes}, {})
-            sent: Array = (await self._swapped({}, {partner: None}))[partner]
+        if self.rank >= whole:
+            partner = self.rank - whole
+            await self._swapped("first", {partner: nodes}, ())
+            sent: Array = (await self._swapped("last", {}, (partner,)))[partner]
             return sent
+        partner = self.rank + whole
         if partner < self.size:
-            nodes = joined({**nodes, **(await self._swapped({}, {partner: None}))[partner]}, count)
-        begin, end = 0, next(iter(nodes.values())).size
-        steps: list[tuple[int, int, int]] = []
-        mask = 1
-        while mask < whole:
-            other, middle = self.rank ^ mask, (begin + end) // 2
-            low, high = (
-                part_of(nodes, 0, middle - begin),
-                part_of(nodes, middle - begin, end - begin),
-            )
+            more = (await self._swapped("first", {}, (partner,)))[partner]
+            nodes = joined({**nodes, **more}, count)
+        length = next(iter(nodes.values())).size
+        masks = [1 << at for at in range(whole.bit_length() - 1)]
+        for mask in masks:
+            other, half = self.rank ^ mask, length // 2
+            low, high = part_of(nodes, 0, half), part_of(nodes, half, length)
             mine, theirs = (low, high) if self.rank < other else (high, low)
-            got = (await self._swapped({other: theirs}))[other]
+            got = (await self._swapped(f"halves {mask}", {other: theirs}))[other]
             nodes = joined({**mine, **got}, count)
-            steps.append((other, begin, end))
-            begin, end = (begin, middle) if self.rank < other else (middle, end)
-            mask *= 2
+            length = half if self.rank < other else length - half
         found = root_of(nodes, count)
-        for other, _, _ in reversed(steps):
-            got = (await self._swapped({other: found}))[other]
+        for mask in reversed(masks):
+            other = self.rank ^ mask
+            got = (await self._swapped(f"doubles {mask}", {other: found}))[other]
             found = np.concatenate([found, got] if self.rank < other else [got, found])
         if partner < self.size:
-            await self._swapped({partner: found}, {})
+            await self._swapped("last", {partner: found}, ())
         return found
-
-    async def _exchanged(self, arrays: dict[int, Any]) -> dict[int, Any]:
-        return await self._swapped(arrays)
 
     async def _broadcast(self, values: Any, root: int) -> Any:
         if self.rank == root:
             others = dict.fromkeys([at for at in range(self.size) if at != root], values)
-            await self._swapped(others, {})
+            await self._swapped("broadcast", others, ())
             return values
-        return (await self._swapped({}, {root: None}))[root]
+        return (await self._swapped("broadcast", {}, (root,)))[root]
 
     async def _swapped(
-        self, sent: Mapping[int, Any], wanted: Mapping[int, Any] | None = None
+        self, step: str, sent: Mapping[int, Any], wanted: Sequence[int] | None = None
     ) -> dict[int, Any]:
         """Send to some ranks and take from some, those that are sent to where nothing is said."""
-        number = next(self._count)
         plugin = _plugin()
-        key = self._run, number, self.rank
         await asyncio.gather(
-            *[plugin.send(self.addresses[to], key, data, self.timeout) for to, data in sent.items()]
+            *[
+                plugin.send(self.addresses[to], self._key(step, self.rank), data, self.timeout)
+                for to, data in sent.items()
+            ]
         )
-        sources = sent if wanted is None else wanted
-        keys = {(self._run, number, one): self.addresses[one] for one in sources}
+        sources = tuple(sent) if wanted is None else wanted
+        keys = {self._key(step, one): self.addresses[one] for one in sources}
         got = await plugin.take(keys, self.timeout)
-        return {key[2]: data for key, data in got.items()}
+        return {one: got[self._key(step, one)] for one in sources}
+
+    def _key(self, step: str, sender: int) -> tuple[Any, ...]:
+        return self._run, self._number, step, sender
 
     def _sync(self, waiting: Any) -> Any:
         async def run() -> Any:
             return await waiting
 
+        self._number += 1  # as all others do
         return sync(_plugin().worker.loop, run)
 
 

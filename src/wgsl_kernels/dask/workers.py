@@ -98,7 +98,7 @@ def facts() -> dict[str, str]:
 
     found = {one: version(one) for one in ("wgsl-kernels", "wgpu", "numpy")}
     found["python"], found["backend"] = platform.python_version(), get_backend()
-    found["adapter"] = "none"
+    found["process"], found["adapter"] = f"{platform.node()} {os.getpid()}", "none"
     if found["backend"] == "webgpu":
         from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 
@@ -112,9 +112,14 @@ def compared(client: Client, addresses: Sequence[str]) -> list[str]:
     """Return the adapters of workers, by rank.
 
     Raises:
-        ArgumentError: They have other versions, or another backend.
+        ArgumentError: They have other versions, or another backend, or two share a process.
     """
     found: Mapping[str, dict[str, str]] = client.run(facts, workers=list(addresses))
+    if len({one["process"] for one in found.values()}) < len(addresses):
+        raise ArgumentError(
+            "workers share a process, where random numbers and devices are shared, too; start the "
+            "cluster with processes=True."
+        )
     first = found[addresses[0]]
     for address in addresses:
         for what in ("wgsl-kernels", "wgpu", "numpy", "backend"):

@@ -1,0 +1,87 @@
+"""What the tests have workers run."""
+
+import gc
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from distributed import get_worker
+
+import wgsl_kernels as wk
+from wgsl_kernels.dask import WorkerGroup
+
+STEPS, MICRO_BATCHES = 16, 6
+
+
+def talk(group: WorkerGroup, length: int) -> Any:
+    mine = np.full(length, group.rank + 1, np.float32)
+    total = group.all_reduce(mine)
+    first = group.broadcast(mine if group.rank == 1 else None, root=1)
+    after, before = (group.rank + 1) % group.size, (group.rank - 1) % group.size
+    swapped = group.exchange({after: mine, before: mine})
+    return float(total[-1]), float(first[0]), {k: float(v[0]) for k, v in swapped.items()}
+
+
+def die(group: WorkerGroup) -> None:
+    if group.rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    group.all_reduce(np.ones(4, np.float32))
+
+
+def make() -> Any:
+    rng = np.random.default_rng(0)
+    model = {
+        "w": wk.variable(rng.normal(size=(8, 4)).astype("f")),
+        "b": wk.variable(np.zeros(4, "f")),
+    }
+
+    def loss(batch: Any) -> wk.Tensor:
+        x, y = batch
+        noise = 0.01 * wk.random_normal((5, 4))
+        return wk.mean((wk.tanh(x @ model["w"] + model["b"]) + noise - y) ** 2)
+
+    return model, wk.train.Adam(0.01), loss
+
+
+def batches(step: int) -> Any:
+    rng = np.random.default_rng(step)
+    draw = rng.normal
+    return [(draw(size=(5, 8)).astype("f"), draw(size=(5, 4)).astype("f")) for _ in range(6)]
+
+
+def batches_that_end(step: int, number: int, marker: str) -> Any:
+    """Send worker 1 a signal at step 7, once."""
+    if step == 7 and worker_name() == 1 and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), number)
+    return batches(step)
+
+
+def make_that_differs() -> Any:
+    model, optimizer, loss = make()
+    if worker_name() == 1:
+        model["b"].assign(np.ones(4, "f"))
+    return model, optimizer, loss
+
+
+def worker_name() -> Any:
+    try:
+        return get_worker().name
+    except ValueError:
+        return None
+
+
+def lose_device() -> None:
+    for one in gc.get_objects():
+        if type(one).__name__ == "GPUDevice":
+            one.destroy()
+
+
+def chunk(number: int) -> wk.Tensor:
+    return wk.ones((64, 64)) * float(number) + 1.0
+
+
+def total(x: wk.Tensor) -> float:
+    return float(x.sum().item())

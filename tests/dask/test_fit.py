@@ -1,0 +1,166 @@
+"""Programs and training on workers: the same bits for any number of them, also where some go."""
+
+import functools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from tests.dask import programs
+from tests.dask.programs import MICRO_BATCHES, STEPS
+
+import wgsl_kernels as wk
+from wgsl_kernels.dask import FitResult, PeerLost, WorkerSetup, fit, run_on_workers
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
+
+pytestmark = [
+    pytest.mark.dask,
+    pytest.mark.xdist_group("dask"),
+    pytest.mark.timeout(120),
+]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with (
+        LocalCluster(
+            n_workers=3, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as made,
+    ):
+        made.register_plugin(WorkerSetup(backend="cpu"))
+        yield made
+        for one in made.run(os.getpid).values():  # one that was stopped ends with the rest
+            os.kill(one, signal.SIGCONT)
+
+
+def trained(client: Client | None, **options: Any) -> FitResult:
+    given: dict[str, Any] = {"make": programs.make, "batches": programs.batches, "steps": STEPS}
+    given |= {"micro_batches": MICRO_BATCHES, "check_every": 4, **options}
+    return fit(client, **given)
+
+
+@pytest.fixture(scope="module")
+def alone() -> FitResult:
+    """What training in this process gives."""
+    with wk.use_backend("cpu"):
+        return trained(None)
+
+
+def test_workers_talk(client: Client) -> None:
+    found = run_on_workers(client, programs.talk, 10)
+
+    assert [one[:2] for one in found] == [(6.0, 2.0)] * 3
+    assert found[0][2] == {1: 2.0, 2: 3.0}
+    with pytest.raises(ArgumentError, match="asked for workers 7"):
+        run_on_workers(client, programs.talk, 10, workers=7)
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_any_number_of_workers_gives_the_same_bits(size: int, alone: FitResult) -> None:
+    with (
+        LocalCluster(
+            n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        client.register_plugin(WorkerSetup(backend="cpu"))
+        found = trained(client)
+
+    assert found.digest == alone.digest
+    assert found.losses == alone.losses
+    np.testing.assert_array_equal(found.model["w"].numpy(), alone.model["w"].numpy())
+    assert len(found.adapters) == size
+
+
+def test_processes_give_them_too_and_loss_falls(client: Client, alone: FitResult) -> None:
+    found = trained(client)
+
+    assert found.digest == alone.digest
+    assert len(found.losses) == STEPS
+    assert np.mean(found.losses[-4:]) < np.mean(found.losses[:4])
+
+
+def test_half_precision_sums_do_not_depend_on_workers_either(client: Client) -> None:
+    with wk.use_backend("cpu"):
+        here = trained(None, gradient_dtype="float16")
+    there = trained(client, gradient_dtype="float16")
+
+    assert here.digest == there.digest
+    assert here.digest != trained(client).digest
+
+
+def test_it_is_resumed_by_another_number_of_workers(
+    client: Client, alone: FitResult, tmp_path: Path
+) -> None:
+    path = tmp_path / "state.safetensors"
+    with wk.use_backend("cpu"):
+        trained(None, steps=6, save_to=path)
+    found = trained(client, resume=path, save_to=path)
+
+    assert found.digest == alone.digest
+    assert found.losses == alone.losses[6:]
+    assert trained(None, resume=path).losses == []
+
+
+def test_a_killed_worker_changes_no_bit(client: Client, alone: FitResult, tmp_path: Path) -> None:
+    marker = str(tmp_path / "killed")
+    ending = functools.partial(programs.batches_that_end, number=int(signal.SIGKILL), marker=marker)
+    found = trained(client, batches=ending)
+
+    assert Path(marker).exists()
+    assert found.digest == alone.digest
+
+
+def test_a_program_whose_worker_goes_says_so(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
+    with pytest.raises(PeerLost, match=r"The worker at tcp://.* is gone"):
+        run_on_workers(client, programs.die)
+    client.wait_for_workers(3, timeout=30)
+
+
+def test_copies_that_differ_are_told_with_the_parameter(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
+    with pytest.raises(WgslKernelsError, match=r"the copies differ: model/b at tcp://"):
+        trained(client, make=programs.make_that_differs)
+
+
+def test_workers_of_one_process_are_refused() -> None:
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0"
+        ) as cluster,
+        Client(cluster) as client,
+        pytest.raises(ArgumentError, match="start the cluster with processes=True"),
+    ):
+        trained(client)
+
+
+def test_wrong_calls_are_answered(client: Client) -> None:
+    with pytest.raises(ArgumentError, match="micro_batches is 0"):
+        trained(client, micro_batches=0)
+    with pytest.raises(ArgumentError, match=r"batches\(0\) gave 6; want micro_batches=7"):
+        trained(None, micro_batches=7)
+    with pytest.raises(ArgumentError, match="3 workers for micro_batches=2"):
+        trained(client, micro_batches=2)
+    with pytest.raises(ArgumentError, match=r"make\(\) returned no"):
+        trained(None, make=dict)
+
+
+def test_a_stopped_worker_is_done_without(client: Client, alone: FitResult, tmp_path: Path) -> None:
+    marker = str(tmp_path / "stopped")
+    stopped = client.run(os.getpid)
+    ending = functools.partial(programs.batches_that_end, number=int(signal.SIGSTOP), marker=marker)
+    try:
+        found = trained(client, batches=ending, step_timeout=3.0)
+    finally:
+        for one in stopped.values():
+            os.kill(one, signal.SIGCONT)
+
+    assert Path(marker).exists()
+    assert found.digest == alone.digest
+    assert len(found.adapters) == 2
