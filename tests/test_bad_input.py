@@ -225,7 +225,7 @@ NAMES = {
     "backend": Bad(
         lambda: wk.set_backend("vulkan"),
         wk.ArgumentError,
-        "backend 'vulkan' is unknown; registered: cpu, webgpu.",
+        "backend 'vulkan' is unknown; registered: cpu, webgpu, simulator.",
     ),
     "backend without kernels": Bad(
         lambda: wk.copy_registered_kernels("vulkan", "mine"),

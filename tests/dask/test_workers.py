@@ -1,6 +1,5 @@
 """Workers are set up before their first kernel, and one whose device is lost is a lost worker."""
 
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,8 +55,9 @@ def test_modules_register_kernels_on_workers(
             wk.signature("Mine")(lambda x, /: x.like())
         """)
     )
-    client.run(sys.path.insert, 0, str(tmp_path))
-    with pytest.raises(wk.KernelNotFound):
+    client.register_plugin(WorkerSetup())
+    client.run(programs.add_folder, str(tmp_path))
+    with pytest.raises(wk.KernelNotFound, match=r"WorkerSetup\(modules="):
         client.submit(mine, pure=False).result()
     client.register_plugin(WorkerSetup(modules=["kernels_of_mine"]))
 

@@ -14,6 +14,7 @@ from distributed import WorkerPlugin
 from wgsl_kernels.dask.sizes import register_tensors
 from wgsl_kernels.engine.drivers.backends import running_drivers, set_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.registry import say_where_else
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,6 +70,7 @@ class WorkerSetup(WorkerPlugin):
                 )
             os.environ[ADAPTER] = wanted
         register_tensors(sizeof)
+        say_where_else("A worker knows those of WorkerSetup(modules=[...]).")
         for one in self.modules:
             importlib.import_module(one)
         set_backend(self.backend)

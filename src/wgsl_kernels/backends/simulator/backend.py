@@ -22,6 +22,8 @@ class SimulatorBackend(WebGpuBackend):
     """Runs the programs of the WebGPU backend without a GPU."""
 
     name = "simulator"
+    counts_host_values = False
+    choices = None  # type: ignore[assignment]  # what it measures is nobody's to keep
 
     def new_device(self, memory_limit: Callable[[], int | None]) -> Device:
         """Return a device of the simulated adapter."""

@@ -67,6 +67,8 @@ class WebGpuBackend:
     """Runs WGSL kernels through wgpu."""
 
     name = "webgpu"
+    counts_host_values = True
+    """Whether values that no device has yet are counted here: one backend of a process does."""
 
     def __init__(self) -> None:
         self._device: Device | None = None
@@ -292,7 +294,7 @@ class WebGpuBackend:
 
     def memory(self) -> Usage:
         """Return live buffers and bytes, host values not yet uploaded included."""
-        pending = list(host_bytes.values())
+        pending = list(host_bytes.values()) if self.counts_host_values else []
         if self._device is None or self._device.refusal is not None:
             return Usage(len(pending), sum(pending))
         use = self._device.memory()

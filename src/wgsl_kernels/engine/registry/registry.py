@@ -289,6 +289,14 @@ def copy_registered_kernels(src: str, dst: str) -> None:
             add_kernel(copied)
 
 
+_where_else: list[str] = []
+
+
+def say_where_else(words: str) -> None:
+    """Have messages about unknown kernels end with a sentence, as on a worker of a cluster."""
+    _where_else[:] = [words]
+
+
 def not_found_message(name: str, backend: str) -> str:
     """Return the words for a kernel that ``backend`` lacks."""
     others = backends_of(name)
@@ -297,7 +305,7 @@ def not_found_message(name: str, backend: str) -> str:
         hint = "Check the spelling, or" if near is None else f"Did you mean {near!r}? Or"
         return (
             f"{name}: no kernel of that name on any backend. {hint} register one with cpu_kernel "
-            'and wgsl_kernel (see "Add an op").'
+            'and wgsl_kernel (see "Add an op").' + "".join(f" {one}" for one in _where_else)
         )
     use = f'use_backend("{others[0]}")'
     return (
