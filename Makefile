@@ -45,6 +45,10 @@ build/.system: scripts/setup_system.sh | $(VENV)/.installed
 demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/demo/
 	python $(DEMO)
 
+.PHONY: demo-cluster
+demo-cluster: $(SETUP) ## Train the digits on two processes, one of which is killed; writes build/demo-cluster/
+	python examples/digits/cluster.py
+
 # Tests that share a cluster of Dask are a group, which one process runs.
 PYTEST := python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=25 $(PYTEST_ARGS)
 
