@@ -24,6 +24,12 @@ pytestmark = [
 ]
 
 
+def processes(client: Client) -> list[int]:
+    """Return the processes of the workers."""
+    found: Any = client.run(os.getpid)
+    return list(found.values())
+
+
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
     with (
@@ -34,7 +40,7 @@ def client() -> Iterator[Client]:
     ):
         made.register_plugin(WorkerSetup(backend="cpu"))
         yield made
-        for one in made.run(os.getpid).values():  # one that was stopped ends with the rest
+        for one in processes(made):  # one that was stopped ends with the rest
             os.kill(one, signal.SIGCONT)
 
 
@@ -153,12 +159,12 @@ def test_wrong_calls_are_answered(client: Client) -> None:
 
 def test_a_stopped_worker_is_done_without(client: Client, alone: FitResult, tmp_path: Path) -> None:
     marker = str(tmp_path / "stopped")
-    stopped = client.run(os.getpid)
+    stopped = processes(client)
     ending = functools.partial(programs.batches_that_end, number=int(signal.SIGSTOP), marker=marker)
     try:
         found = trained(client, batches=ending, step_timeout=3.0)
     finally:
-        for one in stopped.values():
+        for one in stopped:
             os.kill(one, signal.SIGCONT)
 
     assert Path(marker).exists()

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from wgsl_kernels.dask.training import fit as fit
     from wgsl_kernels.dask.workers import WorkerSetup as WorkerSetup
 
+__all__ = [
+    "FitResult",
+    "PeerLost",
+    "WorkerGroup",
+    "WorkerSetup",
+    "fit",
+    "parity",
+    "run_on_workers",
+]
 _HOMES = {
     "FitResult": "training",
     "PeerLost": "group",
@@ -26,7 +35,6 @@ _HOMES = {
     "parity": "farm",
     "run_on_workers": "group",
 }
-__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

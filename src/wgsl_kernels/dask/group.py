@@ -327,7 +327,8 @@ def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) 
             lost = [one for one in failed if isinstance(_error(one), PeerLost)]
             raise _error((lost or failed)[0])
         if all(one.status == "finished" for one in futures):
-            return list(client.gather(list(futures)))
+            found: Any = client.gather(list(futures))
+            return list(found)
         there = client.scheduler_info(n_workers=-1)["workers"]
         for address, one in zip(addresses, futures, strict=True):
             if address not in there and one.status != "finished":

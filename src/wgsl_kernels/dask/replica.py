@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.dask.group import WorkerGroup
     from wgsl_kernels.dask.tree import Array
 
-PARTS = ("data", "gradients", "all-reduce", "update")
+PARTS: tuple[str, ...] = ("data", "gradients", "all-reduce", "update")
 """What the time of a step goes to; waiting for others is in the all-reduce."""
 
 

@@ -116,7 +116,7 @@ def compared(client: Client, addresses: Sequence[str]) -> list[str]:
     Raises:
         ArgumentError: They have other versions, or another backend, or two share a process.
     """
-    found: Mapping[str, dict[str, str]] = client.run(facts, workers=list(addresses))
+    found: Any = client.run(facts, workers=list(addresses))
     if len({one["process"] for one in found.values()}) < len(addresses):
         raise ArgumentError(
             "workers share a process, where random numbers and devices are shared, too; start the "

@@ -116,11 +116,11 @@ class Pointer:
 
     __slots__ = ("cell", "path")
 
-    def __init__(self, cell: Any, path: Sequence[Any] = ()) -> None:
+    def __init__(self, start: Cell | Pointer, path: Sequence[Any] = ()) -> None:
         """Take the variable, or a pointer to what the path begins at."""
-        inner = cell if isinstance(cell, Pointer) else None
-        self.cell: Cell = cell if inner is None else inner.cell
-        self.path: tuple[Any, ...] = tuple(path) if inner is None else (*inner.path, *path)
+        self.cell: Cell = start.cell if isinstance(start, Pointer) else start
+        before: Sequence[Any] = start.path if isinstance(start, Pointer) else ()
+        self.path: tuple[Any, ...] = (*before, *path)
 
     @property
     def value(self) -> Any:
