@@ -57,6 +57,17 @@ def alone() -> FitResult:
         return trained(None)
 
 
+def test_training_here_leaves_the_random_numbers_of_the_process() -> None:
+    wk.random.seed(5)
+    key = wk.random.key
+    before = key.numpy()
+    with wk.use_backend("cpu"):
+        trained(None, steps=2)
+
+    assert wk.random.key is key
+    np.testing.assert_array_equal(key.numpy(), before)
+
+
 def test_workers_talk(client: Client) -> None:
     found = run_on_workers(client, programs.talk, 10)
 

@@ -49,6 +49,8 @@ def attrs_for(shader: str) -> dict[str, Any]:
     """Return a number for each attribute that the shader names, and those of its form."""
     struct = re.search(r"struct Attrs \{(.*?)\}", shader)
     attrs: dict[str, Any] = dict.fromkeys(re.findall(r"(\w+):", struct[1]) if struct else [], 1.5)
+    if params := re.search(r"struct Params \{(.*?)\}", shader):
+        attrs |= dict.fromkeys(re.findall(r"(\w+): f32", params[1]), 1.5)
     if "window" in shader:
         return attrs | {"filter_size": 2}
     return attrs | ({"axis": 1} if "fn combine" in shader else {})

@@ -102,12 +102,12 @@ class GroupPlugin(WorkerPlugin):
             try:
                 await asyncio.wait_for(self.news.wait(), LOOK)
             except TimeoutError:
-                waiting = {senders[key] for key in missing}
-                for sender in waiting:
+                missed = {senders[key] for key in missing}
+                for sender in missed:
                     await self._look_at(sender, seconds)
                 if time.monotonic() > end:
                     why = f"sent nothing for {seconds:g} s"
-                    raise PeerLost(waiting.pop(), why) from None
+                    raise PeerLost(missed.pop(), why) from None
 
     async def _look_at(self, sender: str, seconds: float) -> None:
         try:
@@ -262,9 +262,9 @@ class WorkerGroup:
     def _key(self, step: str, sender: int) -> tuple[Any, ...]:
         return self._run, self._number, step, sender
 
-    def _sync(self, waiting: Any) -> Any:
+    def _sync(self, awaited: Any) -> Any:
         async def run() -> Any:
-            return await waiting
+            return await awaited
 
         self._number += 1  # as all others do
         return sync(_plugin().worker.loop, run)

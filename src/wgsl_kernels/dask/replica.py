@@ -16,6 +16,7 @@ from wgsl_kernels.dask.tree import shares
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.trees.structure import replaced
+from wgsl_kernels.ops.random.streams import drawing_from
 from wgsl_kernels.tensor_files import read
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Replica:
         self.step = 0
         self.digest = ""
         self.seconds = dict.fromkeys(PARTS, 0.0)
+        self._random = wk.random.Generator(0)
         self._dtype = np.dtype(dtype)
         self._variables = trained(self.model)
         self._flat = wk.capture(self._flat_gradient)
@@ -77,10 +79,10 @@ class Replica:
                     )
                 own = range(bounds[group.rank], bounds[group.rank + 1])
                 ready = [_on_device(given[at]) for at in own]
-            with self._timed("gradients"):
+            with self._timed("gradients"), drawing_from(self._random):
                 leaves: list[wk.Tensor] = []
                 for at, batch in zip(own, ready, strict=True):
-                    wk.random.seed(_key(self.step, at))
+                    self._random.seed(_key(self.step, at))
                     leaves.append(self._flat(batch))
                 found = [one.numpy() for one in leaves]
                 losses_of = [one[:1].copy() for one in found]

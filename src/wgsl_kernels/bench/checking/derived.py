@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 
 SCALES = (1.0, 8.0, 60.0, 1 / 16)
 """What a sample's values are multiplied by: a rule may be wrong far from them alone."""
-ALLOWED = 1e-6
-"""How far apart the two may be, of the larger; both are computed in float64."""
-FLOOR = 1e-9
+ALLOWED = 1e-4
+"""How far apart the two may be, of the larger: texts approximate, and slopes show it more."""
+FLOOR = 1e-7
 """How far they may be, of the upstream gradient: tails of a rule may lose their digits."""
 STEP = 1e-7
 """How far inputs are moved, of their size, to see whether a kink is beside them."""

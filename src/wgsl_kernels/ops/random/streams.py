@@ -6,6 +6,7 @@ every four elements, on the backend, so that a captured function draws anew at e
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import os
 import threading
@@ -26,7 +27,7 @@ from wgsl_kernels.ops.shapes import joining
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
@@ -133,6 +134,19 @@ def default() -> Generator:
         if not _default:
             _default.append(Generator())
         return _default[0]
+
+
+@contextlib.contextmanager
+def drawing_from(generator: Generator) -> Iterator[None]:
+    """Draw from ``generator`` what is drawn without one, in the whole process."""
+    with _lock:
+        before = _default[:]
+        _default[:] = [generator]
+    try:
+        yield
+    finally:
+        with _lock:
+            _default[:] = before
 
 
 def seed(number: int) -> None:
