@@ -158,6 +158,7 @@ def test_workers_of_one_process_are_refused() -> None:
 
 
 def test_wrong_calls_are_answered(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
     with pytest.raises(ArgumentError, match="micro_batches is 0"):
         trained(client, micro_batches=0)
     with pytest.raises(ArgumentError, match=r"batches\(0\) gave 6; want micro_batches=7"):

@@ -49,8 +49,6 @@ def attrs_for(shader: str) -> dict[str, Any]:
     """Return a number for each attribute that the shader names, and those of its form."""
     struct = re.search(r"struct Attrs \{(.*?)\}", shader)
     attrs: dict[str, Any] = dict.fromkeys(re.findall(r"(\w+):", struct[1]) if struct else [], 1.5)
-    if params := re.search(r"struct Params \{(.*?)\}", shader):
-        attrs |= dict.fromkeys(re.findall(r"(\w+): f32", params[1]), 1.5)
     if "window" in shader:
         return attrs | {"filter_size": 2}
     return attrs | ({"axis": 1} if "fn combine" in shader else {})
@@ -62,7 +60,7 @@ def test_a_shader_shown_gives_the_same_for_each_float_dtype(shader: str) -> None
     outputs = re.findall(r"var<storage, read_write> (\w+)", shader)
     arrays, attrs = arrays_for(shader), attrs_for(shader)
 
-    def shapes(x: wk.Spec, /, *, axis: int = 1) -> Any:
+    def shapes(x: wk.Spec, /, *, axis: int = 1, rate: float = 0.2) -> Any:
         rows = x.like(shape=x.shape[:axis])
         if outputs:
             return dict.fromkeys(outputs, rows) if outputs[1:] else x.like(shape=x.shape[::-1])

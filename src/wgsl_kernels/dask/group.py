@@ -7,6 +7,8 @@ programs and notices workers that go.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import threading
 import time
 import uuid
 from dataclasses import dataclass
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
 PLUGIN = "wgsl-kernels-group"
 LOOK = 0.25
 """Seconds after which one who waits looks whether the others are still there."""
+END = 2.0
+"""Seconds in which workers are told that a run has ended."""
 DIRECT = 8
 """Workers up to which each sends to each; more halve and double."""
 
@@ -62,6 +66,7 @@ class GroupPlugin(WorkerPlugin):
         self.box: dict[tuple[Any, ...], Any] = {}
         self.kept: dict[str, Any] = {}
         self.news = asyncio.Event()
+        self.running: dict[str, asyncio.Task[Any]] = {}
         worker.handlers["wgsl_kernels_put"] = self.put
 
     async def put(self, key: Sequence[Any], data: Any) -> str:
@@ -108,6 +113,11 @@ class GroupPlugin(WorkerPlugin):
                 if time.monotonic() > end:
                     why = f"sent nothing for {seconds:g} s"
                     raise PeerLost(missed.pop(), why) from None
+
+    def end(self, run: str) -> None:
+        """Have a program that waits for others of its run wait no longer."""
+        if run in self.running:
+            self.running[run].cancel()
 
     async def _look_at(self, sender: str, seconds: float) -> None:
         try:
@@ -263,11 +273,19 @@ class WorkerGroup:
         return self._run, self._number, step, sender
 
     def _sync(self, awaited: Any) -> Any:
+        plugin, here = _plugin(), self.addresses[self.rank]
+
         async def run() -> Any:
-            return await awaited
+            task = plugin.running[self._run] = asyncio.ensure_future(awaited)
+            try:
+                return await task
+            except asyncio.CancelledError:
+                raise PeerLost(here, "was told that others have ended") from None
+            finally:
+                del plugin.running[self._run]
 
         self._number += 1  # as all others do
-        return sync(_plugin().worker.loop, run)
+        return sync(plugin.worker.loop, run)
 
 
 def run_on_workers(
@@ -304,6 +322,9 @@ def run_on_workers(
     ]  # fmt: skip
     try:
         return _gathered(client, futures, addresses)
+    except BaseException:
+        who_answers(client, addresses, END, _end, run)
+        raise
     finally:
         client.cancel(futures)
 
@@ -317,6 +338,33 @@ def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, .
         asked = f"{workers}" if short else ", ".join(missing) or "any"
         raise ArgumentError(f"run_on_workers: asked for workers {asked}; there are {known}.")
     return tuple(wanted)
+
+
+def who_answers(
+    client: Client, addresses: Sequence[str], seconds: float, function: Any, *args: Any
+) -> set[str]:
+    """Call a function on the event loops of workers; return those that have answered in time.
+
+    A worker whose thread has work to do answers, too.
+    """
+    answered: set[str] = set()
+
+    def ask(address: str) -> None:
+        with contextlib.suppress(Exception):  # it is gone
+            client.run(function, *args, workers=[address])
+            answered.add(address)
+
+    threads = [threading.Thread(target=ask, args=(one,), daemon=True) for one in addresses]
+    for one in threads:
+        one.start()
+    end = time.monotonic() + seconds
+    for one in threads:
+        one.join(max(0.0, end - time.monotonic()))
+    return set(answered)
+
+
+def _end(run: str, dask_worker: Worker) -> None:
+    dask_worker.plugins[PLUGIN].end(run)  # type: ignore[attr-defined]
 
 
 def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) -> list[Any]:

@@ -13,7 +13,14 @@ from distributed import get_worker
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import wgsl_kernels as wk
-from wgsl_kernels.dask.group import PLUGIN, GroupPlugin, PeerLost, WorkerGroup, run_on_workers
+from wgsl_kernels.dask.group import (
+    PLUGIN,
+    GroupPlugin,
+    PeerLost,
+    WorkerGroup,
+    run_on_workers,
+    who_answers,
+)
 from wgsl_kernels.dask.replica import PARTS, Replica, digest_of, tensors_in
 from wgsl_kernels.dask.workers import compared, facts
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
@@ -218,18 +225,10 @@ class _OnWorkers:
 
     def _settle(self) -> None:
         """Leave out workers that do not answer."""
-        asked = {
-            one: self._client.submit(_ping, workers=[one], pure=False, allow_other_workers=False)
-            for one in self._present()
-        }
-        end = time.monotonic() + min(ANSWER, self._plan.timeout)
-        while time.monotonic() < end and any(not one.done() for one in asked.values()):
-            time.sleep(0.05)
+        asked = self._present()
+        answered = who_answers(self._client, asked, min(ANSWER, self._plan.timeout), _answer)
         there = self._client.scheduler_info(n_workers=-1)["workers"]
-        for address, one in asked.items():
-            if one.status != "finished" and address in there:
-                self._left_out.add(address)
-        self._client.cancel(list(asked.values()))
+        self._left_out |= {one for one in asked if one in there and one not in answered}
 
     def _differing(self, addresses: Sequence[str], digests: Sequence[str]) -> WgslKernelsError:
         """Return the error about copies that differ."""
@@ -268,8 +267,8 @@ def _train(group: WorkerGroup, plan: _Plan, state: bytes | None, goal: int) -> t
     return losses, replica.digest, replica.seconds, found if group.rank == 0 else b""
 
 
-def _ping() -> None:
-    """Answer."""
+def _answer() -> None:
+    """Show that one is there."""
 
 
 def _state(name: str) -> bytes:
