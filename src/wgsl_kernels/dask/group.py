@@ -364,7 +364,9 @@ def who_answers(
 
 
 def _end(run: str, dask_worker: Worker) -> None:
-    dask_worker.plugins[PLUGIN].end(run)  # type: ignore[attr-defined]
+    plugin = dask_worker.plugins[PLUGIN]
+    assert isinstance(plugin, GroupPlugin)
+    plugin.end(run)
 
 
 def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) -> list[Any]:
