@@ -60,6 +60,13 @@ def batches_that_end(step: int, number: int, marker: str) -> Any:
     return batches(step)
 
 
+def batches_that_fail(step: int, kind: type[Exception]) -> Any:
+    """Fail at step 3, as where a file or a name is missing."""
+    if step == 3:
+        raise kind("no such digits")
+    return batches(step)
+
+
 def make_that_differs() -> Any:
     model, optimizer, loss = make()
     if worker_name() == 1:

@@ -169,6 +169,13 @@ def test_wrong_calls_are_answered(client: Client) -> None:
         trained(None, make=dict)
 
 
+@pytest.mark.parametrize("kind", [KeyError, OSError])
+def test_errors_of_batches_end_training_whatever_their_class(client: Client, kind: Any) -> None:
+    client.wait_for_workers(3, timeout=30)
+    with pytest.raises(kind, match="no such digits"):
+        trained(client, batches=functools.partial(programs.batches_that_fail, kind=kind))
+
+
 def test_a_stopped_worker_is_done_without(client: Client, alone: FitResult, tmp_path: Path) -> None:
     marker = str(tmp_path / "stopped")
     stopped = processes(client)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.dask.tree import Array, Nodes
 
 PLUGIN = "wgsl-kernels-group"
+GONE = "is gone"
 LOOK = 0.25
 """Seconds after which one who waits looks whether the others are still there."""
 END = 2.0
@@ -45,7 +46,7 @@ class PeerLost(WgslKernelsError, RuntimeError):  # noqa: N818  the name that is 
         address: Its address.
     """
 
-    def __init__(self, address: str, why: str = "is gone") -> None:
+    def __init__(self, address: str, why: str = GONE) -> None:
         """Say who, and why it is taken for lost."""
         super().__init__(address, why)
         self.address, self.why = address, why
@@ -371,26 +372,25 @@ def _end(run: str, dask_worker: Worker) -> None:
 
 def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) -> list[Any]:
     """Wait for all programs, and look meanwhile whether their workers are there."""
+    look = time.monotonic() + LOOK
     while True:
-        failed = [one for one in futures if one.status in ("error", "cancelled", "lost")]
+        failed = [
+            future.exception() if future.status == "error" else PeerLost(address)
+            for address, future in zip(addresses, futures, strict=True)
+            if future.status in ("error", "cancelled", "lost")
+        ]
         if failed:
-            lost = [one for one in failed if isinstance(_error(one), PeerLost)]
-            raise _error((lost or failed)[0])
+            raise next((one for one in failed if isinstance(one, PeerLost)), failed[0])
         if all(one.status == "finished" for one in futures):
             found: Any = client.gather(list(futures))
             return list(found)
-        there = client.scheduler_info(n_workers=-1)["workers"]
-        for address, one in zip(addresses, futures, strict=True):
-            if address not in there and one.status != "finished":
-                raise PeerLost(address)
+        if time.monotonic() > look:
+            there = client.scheduler_info(n_workers=-1)["workers"]
+            for address, one in zip(addresses, futures, strict=True):
+                if address not in there and one.status != "finished":
+                    raise PeerLost(address)
+            look = time.monotonic() + LOOK
         time.sleep(0.02)
-
-
-def _error(future: Any) -> BaseException:
-    if future.status != "error":
-        return PeerLost(str(future.key), "was lost with its task")
-    found: BaseException = future.exception()
-    return found
 
 
 def _run_program(

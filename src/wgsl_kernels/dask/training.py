@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask.group import (
+    GONE,
     PLUGIN,
     GroupPlugin,
     PeerLost,
@@ -168,7 +169,6 @@ class _OnWorkers:
         self._left_out: set[str] = set()
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.adapters: list[str] = []
-        client.register_plugin(GroupPlugin())
 
     def until(self, state: bytes | None, goal: int) -> tuple[list[float], bytes]:
         """Train up to a step, from a state; return the losses and the new state.
@@ -184,10 +184,14 @@ class _OnWorkers:
                     self._client, _train, self._plan, state, goal,
                     workers=addresses, timeout=self._plan.timeout,
                 )  # fmt: skip
-            except (PeerLost, OSError, KeyError) as error:
-                if isinstance(error, PeerLost) and not error.why.startswith("is gone"):
+            except PeerLost as error:
+                if error.why != GONE:
                     self._left_out.add(error.address)
                 self._settle()
+                continue
+            except ArgumentError:  # also of a worker that was gone before its program began
+                if self._present() == addresses:
+                    raise
                 continue
             digests = [one[1] for one in found]
             if len(set(digests)) > 1:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from dask.sizeof import sizeof
 from distributed import WorkerPlugin
 
+from wgsl_kernels.backends.webgpu.devices.adapters import ADAPTER_VARIABLE, choose_adapter
+from wgsl_kernels.dask.group import PeerLost
 from wgsl_kernels.dask.sizes import register_tensors
-from wgsl_kernels.engine.drivers.backends import running_drivers, set_backend
+from wgsl_kernels.engine.drivers.backends import get_backend, running_drivers, set_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import say_where_else
 
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     from distributed import Client, Worker
 
-ADAPTER = "WGSL_KERNELS_ADAPTER"
 LOST = "DeviceLostError"
 ENDED = 70
 """With what a worker ends whose device is lost."""
@@ -61,14 +62,14 @@ class WorkerSetup(WorkerPlugin):
         """
         self.worker = worker
         wanted = _adapter_for(worker, self.adapters)
-        if wanted is not None and os.environ.get(ADAPTER) != wanted:
+        if wanted is not None and os.environ.get(ADAPTER_VARIABLE) != wanted:
             if any(one.name == "webgpu" for one in running_drivers()):
                 raise ArgumentError(
                     f"WorkerSetup: the worker at {worker.address} has a device already, and "
                     f"adapter {wanted!r} is asked for. Call client.restart(), then register the "
                     "plugin before anything runs."
                 )
-            os.environ[ADAPTER] = wanted
+            os.environ[ADAPTER_VARIABLE] = wanted
         register_tensors(sizeof)
         say_where_else("A worker knows those of WorkerSetup(modules=[...]).")
         for one in self.modules:
@@ -96,14 +97,10 @@ def _adapter_for(worker: Worker, adapters: Any) -> str | None:
 
 def facts() -> dict[str, str]:
     """Return what of this process decides about bits: versions, and the adapter."""
-    from wgsl_kernels.engine.drivers.backends import get_backend
-
     found = {one: version(one) for one in ("wgsl-kernels", "wgpu", "numpy")}
     found["python"], found["backend"] = platform.python_version(), get_backend()
     found["process"], found["adapter"] = f"{platform.node()} {os.getpid()}", "none"
     if found["backend"] == "webgpu":
-        from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-
         choice = choose_adapter()
         if choice is not None:
             found["adapter"] = f"{choice.info.name}, {choice.info.backend}, {choice.info.driver}"
@@ -115,8 +112,15 @@ def compared(client: Client, addresses: Sequence[str]) -> list[str]:
 
     Raises:
         ArgumentError: They have other versions, or another backend, or two share a process.
+        PeerLost: One does not answer.
     """
-    found: Any = client.run(facts, workers=list(addresses))
+    found: Any = client.run(facts, workers=list(addresses), on_error="return")
+    for address in addresses:
+        one = found.get(address)
+        if one is None or isinstance(one, OSError):
+            raise PeerLost(address)
+        if isinstance(one, BaseException):
+            raise one
     if len({one["process"] for one in found.values()}) < len(addresses):
         raise ArgumentError(
             "workers share a process, where random numbers and devices are shared, too; start the "
