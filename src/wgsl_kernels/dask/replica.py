@@ -85,13 +85,12 @@ class Replica:
                     self._random.seed(_key(self.step, at))
                     leaves.append(self._flat(batch))
                 found = [one.numpy() for one in leaves]
-                losses_of = [one[:1].copy() for one in found]
-                sent = [one.astype(self._dtype) for one in found]
+                sent = [one.astype(self._dtype, copy=False) for one in found]
             with self._timed("all-reduce"):
                 total = group.all_reduce(sent, pieces=pieces).astype(np.float32)
                 loss = total[:1]
                 if self._dtype != np.float32:
-                    loss = group.all_reduce(losses_of, pieces=pieces)
+                    loss = group.all_reduce([one[:1] for one in found], pieces=pieces)
             with self._timed("update"):
                 self._apply(total * np.float32(1 / pieces))
             losses.append(float(loss[0]) / pieces)
@@ -100,18 +99,15 @@ class Replica:
 
     def state(self) -> bytes:
         """Return weights, the optimizer's state and the step, as a file of `wk.save`."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "state.safetensors"
+        with _file() as path:
             wk.save(path, self._whole())
             return path.read_bytes()
 
     def load(self, state: bytes) -> None:
         """Take over what `state` gave, of whatever worker."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "state.safetensors"
-            path.write_bytes(state)
-            self.digest = ""
-            step = wk.variable(0, trainable=False, name="step")
+        self.digest = ""
+        step = wk.variable(0, trainable=False, name="step")
+        with _file(state) as path:
             wk.load(path, into={**self._whole(), "step": step})
         self.step = int(step.numpy())
 
@@ -174,11 +170,17 @@ def digest_of(state: bytes) -> str:
 
 def tensors_in(state: bytes) -> dict[str, wk.Tensor]:
     """Return the tensors of a state, by name."""
+    with _file(state) as path, wk.use_backend("cpu"):
+        return dict(read(path).tensors)
+
+
+@contextmanager
+def _file(state: bytes = b"") -> Iterator[Path]:
+    """Give a block a file with a state in it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "state.safetensors"
         path.write_bytes(state)
-        with wk.use_backend("cpu"):
-            return dict(read(path).tensors)
+        yield path
 
 
 def _on_device(batch: Any) -> Any:

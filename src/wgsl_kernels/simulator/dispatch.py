@@ -12,6 +12,7 @@ from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.subgroups import Subgroups
 from wgsl_kernels.wgsl.errors.errors import ShaderError
+from wgsl_kernels.wgsl.lint.remarks import builtin_named
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 
@@ -160,7 +161,7 @@ class EntryPoint:
         return [self._given(one, known) for one in self.node.parameters]
 
     def _given(self, parameter: tree.Parameter, known: Mapping[str, Any]) -> Any:
-        name = _builtin(parameter)
+        name = builtin_named(parameter)
         if name in known:
             return known[name]
         fields = self.module.fields(parameter.type)
@@ -214,11 +215,3 @@ def _binding(node: tree.Var) -> tuple[int, int]:
         if one.name in found and one.arguments and isinstance(one.arguments[0], tree.Literal):
             found[one.name] = int(one.arguments[0].text.rstrip("iu"))
     return found["group"], found["binding"]
-
-
-def _builtin(parameter: tree.Parameter) -> str:
-    """Return which built-in value a parameter is, empty where it is none."""
-    for one in parameter.attributes:
-        if one.name == "builtin" and one.arguments and isinstance(one.arguments[0], tree.Name):
-            return one.arguments[0].name
-    return ""

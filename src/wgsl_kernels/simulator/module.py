@@ -35,7 +35,7 @@ from wgsl_kernels.wgsl.types.named import NamedTypes
 from wgsl_kernels.wgsl.types.order import in_order_of_need
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from wgsl_kernels.wgsl.syntax.places import Span
 
@@ -138,7 +138,7 @@ class ModuleCompiler:
 
     def function(self, name: str) -> str:
         """Return what a function is called, and have it compiled."""
-        python = f"f_{name}" if name.isascii() else f"f_{list(self.functions).index(name)}"
+        python = _python_name("f", name, self.functions)
         if name in self._leaves:
             self.globals[python] = partial(_leaf, self._leaves[name])
         elif name not in self.sources:
@@ -268,7 +268,7 @@ class ModuleCompiler:
 
     def value_named(self, name: str) -> str:
         """Return the Python name of a constant."""
-        return f"c_{name}" if name.isascii() else f"c_{list(self.values).index(name)}"
+        return _python_name("c", name, self.values)
 
     def known(self, node: tree.Expression) -> int | None:
         """Return the value of an index that is known before anything runs."""
@@ -279,11 +279,11 @@ class ModuleCompiler:
 
     def private(self, name: str) -> str:
         """Return the Python name of the cell of a private variable."""
-        return f"p_{name}" if name.isascii() else f"p_{list(self.variables).index(name)}"
+        return _python_name("p", name, self.variables)
 
     def memory(self, name: str) -> str:
         """Return the Python name of a variable's memory."""
-        return f"v_{name}" if name.isascii() else f"v_{list(self.variables).index(name)}"
+        return _python_name("v", name, self.variables)
 
     def first_values(self) -> dict[str, Any]:
         """Return new cells of the private variables."""
@@ -322,6 +322,11 @@ class ModuleCompiler:
         lines = "\n".join(("def made(m):", *writer.lines, f"    return {result}", ""))
         exec(lines, self.globals)
         return self.globals.pop("made")(True)
+
+
+def _python_name(kind: str, name: str, among: Iterable[str]) -> str:
+    """Return what a declaration is called in Python, where other letters mean the same names."""
+    return f"{kind}_{name}" if name.isascii() else f"{kind}_{list(among).index(name)}"
 
 
 def _leaf(function: Callable[..., Any], mask: Any, *given: Any) -> Any:

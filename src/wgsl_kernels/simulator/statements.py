@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.calls import CallCompiler
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace
+from wgsl_kernels.wgsl.lint.remarks import root_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.kinds import (
@@ -306,13 +307,9 @@ def _pointed_at(node: tree.Function) -> frozenset[str]:
     found: set[str] = set()
     for one in descendants(node):
         if isinstance(one, tree.Unary) and one.operator == "&":
-            inner: Any = one.operand
-            while not isinstance(inner, tree.Name):
-                inner = getattr(inner, "base", None) or getattr(inner, "inner", None)
-                if inner is None:
-                    break
-            if isinstance(inner, tree.Name):
-                found.add(inner.name)
+            root = root_of(one.operand)
+            if root is not None:
+                found.add(root.name)
     return frozenset(found)
 
 

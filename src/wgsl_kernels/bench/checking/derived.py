@@ -10,6 +10,7 @@ from wgsl_kernels.backends.derived.gradients import is_derived, twins_of
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.registry.signature import find_signature
@@ -142,11 +143,5 @@ def _derived(
         one.astype(np.float64) if one.dtype.kind == "f" else one
         for one in (values[name] for name in names)
     ]
-    found = np.asarray(twin(dy, *wide, **attrs))
-    extra = found.ndim - len(shape)
-    axes = tuple(
-        axis
-        for axis in range(found.ndim)
-        if axis < extra or (shape[axis - extra] == 1 and found.shape[axis] != 1)
-    )
-    return np.asarray(found.sum(axis=axes, keepdims=True).reshape(shape))
+    with double_precision():
+        return unbroadcast(wide_tensor(twin(dy, *wide, **attrs)), shape).numpy()

@@ -33,12 +33,8 @@ def accesses(subject: Subject, case: Case) -> list[Finding]:
     Raises:
         ShaderError: It does what is not simulated.
     """
-    sample = case.sample
-    with only("simulator", sample), config.using(fusion="never", small_ops="device"):
-        given = tensors_for(case.arrays)
-        with noting(_device()) as wrong:
-            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
-                one.numpy()
+    with noting(_device()) as wrong:
+        results(case, "forward")
     found = [_finding(subject, case, one) for one in wrong]
     return once(found, lambda one: (one.code, one.place))
 

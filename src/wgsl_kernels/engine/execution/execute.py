@@ -77,6 +77,7 @@ class Observer:
 Result = Tensor | tuple[Tensor, ...]
 Proceed = Callable[[KernelRun], Result]
 Interceptor = Callable[[KernelRun, Proceed], Result]
+"""Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
 
 @runtime_checkable
@@ -96,9 +97,6 @@ class ReplayObserver(Protocol):
         dispatches: int,
     ) -> None:
         """Note that the captured function ``name`` was replayed, in ``wall_ms`` milliseconds."""
-
-
-"""Sees every kernel run of its thread: calls ``proceed(call)`` for the result, once or not."""
 
 
 def run_tensors(name: str, *inputs: Any, **attrs: Any) -> Tensor:

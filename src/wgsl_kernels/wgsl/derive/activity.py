@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.lint.remarks import root_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Array, StructType, Type, scalar_of, value_of
@@ -74,7 +75,7 @@ class Activity:
         if isinstance(node, (tree.Var, tree.Value)) and node.value is not None:
             self._mark(node.name, node.value)
         elif isinstance(node, tree.Assign) and node.target is not None:
-            name = root_of(node.target)
+            name = root_name(node.target)
             self._mark(name, node.value, self.types.value_of(node.target))
             if name in self.names.active and name not in local:
                 message = (
@@ -86,7 +87,7 @@ class Activity:
 
     def _follow(self, node: tree.Unary) -> None:
         """Refuse a pointer to what has a tangent."""
-        name = root_of(node.operand)
+        name = root_name(node.operand)
         if name in self.names.active:
             message = f"a pointer to {name}, which has a derivative, is not followed; "
             raise NotDerivableError(f"{message}return the value instead.", node.begin)
@@ -104,7 +105,7 @@ class Activity:
             return node.name in self.names.active
         if not isinstance(node, tree.Assign) or node.target is None:
             return False
-        return root_of(node.target) in self.names.active
+        return root_name(node.target) in self.names.active
 
     def depends(self, node: tree.Expression) -> bool:
         """Say whether a value has anything to do with what is differentiated."""
@@ -167,16 +168,7 @@ class Activity:
         return scalar is not None and scalar.name in FLOATS
 
 
-def root_of(node: tree.Node) -> str:
+def root_name(node: tree.Expression) -> str:
     """Return the variable that an expression is a part of, empty where it is of none."""
-    inner: tree.Node | None = node
-    while inner is not None and not isinstance(inner, tree.Name):
-        if isinstance(inner, (tree.Index, tree.Access)):
-            inner = inner.base
-        elif isinstance(inner, tree.Paren):
-            inner = inner.inner
-        elif isinstance(inner, tree.Unary) and inner.operator in "*&":
-            inner = inner.operand
-        else:
-            inner = None
-    return "" if inner is None else inner.name
+    root = root_of(node)
+    return "" if root is None else root.name

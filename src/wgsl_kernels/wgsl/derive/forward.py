@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_of
+from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_name
 from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
@@ -174,9 +174,7 @@ class Forward:
         elif isinstance(node, tree.CompoundStatement):
             self._block("{", node)
         else:
-            self._write(f"{self._copy(node)}{'' if isinstance(node, tree.BreakIf) else ';'}")
-            if isinstance(node, tree.BreakIf):
-                self._lines[-1] += ";"
+            self._write(f"{self._copy(node)};")
 
     def _declared(self, node: tree.Value | tree.Var) -> None:
         tangent = None
@@ -199,7 +197,7 @@ class Forward:
 
     def _assigned(self, node: tree.Assign) -> None:
         target = node.target
-        if target is None or root_of(target) not in self.activity.names.active:
+        if target is None or root_name(target) not in self.activity.names.active:
             self._write(f"{self._copy(node).rstrip(';')};")
             return
         place = self._copy(target)
