@@ -110,6 +110,7 @@ e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
     from wgsl_kernels import dev as dev
+    from wgsl_kernels import nn as nn
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels.engine.drivers.backends import backends as backends
@@ -126,7 +127,7 @@ _register_own()
 _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
-_LAZY = ("dev", "testing", "tfjs")
+_LAZY = ("dev", "nn", "testing", "tfjs")
 
 
 def _lazily(name: str) -> _Any:

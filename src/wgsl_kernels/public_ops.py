@@ -147,6 +147,9 @@ from wgsl_kernels.ops.indexing.sparse_segments import sparse_segment_mean as spa
 from wgsl_kernels.ops.indexing.sparse_segments import sparse_segment_sum as sparse_segment_sum
 from wgsl_kernels.ops.indexing.updates import sparse_to_dense as sparse_to_dense
 from wgsl_kernels.ops.indexing.updates import tensor_scatter_update as tensor_scatter_update
+from wgsl_kernels.ops.linear_algebra.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from wgsl_kernels.ops.linear_algebra.diagonals import band_part as band_part
 from wgsl_kernels.ops.linear_algebra.diagonals import diag as diag
 from wgsl_kernels.ops.linear_algebra.diagonals import tril as tril
