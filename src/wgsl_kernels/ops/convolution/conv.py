@@ -34,6 +34,7 @@ def conv2d(
     data_format: str = "NHWC",
     dilations: Pair = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Return images convolved with a filter (correlated: the filter is not turned over).
 
@@ -48,6 +49,8 @@ def conv2d(
         dilations: Elements from one that the filter reads to the next.
         dim_rounding_mode: ``"floor"``, ``"round"`` or ``"ceil"``: what to do with a last place
             that is not whole. Only with a ``pad`` in numbers.
+        groups: Parts of the channels that are convolved apart, side by side: the filter then has
+            channels / groups.
 
     Returns:
         The format of ``x``, with out channels.
@@ -69,6 +72,7 @@ def conv2d(
         data_format=data_format,
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
+        groups=groups,
     )
 
 
@@ -99,6 +103,7 @@ def conv2d_transpose(
     data_format: str = "NHWC",
     dilations: Pair = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Return the transpose of `conv2d`: each element of ``x`` spreads a filter over the result.
 
@@ -111,6 +116,7 @@ def conv2d_transpose(
         data_format: ``"NHWC"`` or ``"NCHW"``.
         dilations: Elements from one that the filter writes to the next.
         dim_rounding_mode: As `conv2d` takes it.
+        groups: Likewise; the filter then has out channels / groups.
 
     Raises:
         ShapeError: `conv2d` does not take ``output_shape`` to the shape of ``x``.
@@ -133,4 +139,5 @@ def conv2d_transpose(
         data_format=data_format,
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
+        groups=groups,
     )

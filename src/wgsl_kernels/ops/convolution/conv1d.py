@@ -33,6 +33,7 @@ def conv1d(
     data_format: str = "NWC",
     dilation: int = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Return sequences convolved with a filter (correlated: the filter is not turned over).
 
@@ -46,6 +47,7 @@ def conv1d(
         data_format: ``"NWC"`` or ``"NCW"``.
         dilation: Elements from one that the filter reads to the next.
         dim_rounding_mode: As `conv2d` takes it.
+        groups: Parts of the channels that are convolved apart; the filter then has channels / groups.
 
     Returns:
         The format of ``x``, with out channels.
@@ -60,7 +62,7 @@ def conv1d(
     """
     options = _options("conv1d", stride, pad, data_format, dilation, dim_rounding_mode)
     image, kernel = _of_one_row("conv1d", as_floats(x), as_floats(filter), data_format)
-    return _without_row(conv2d(image, kernel, **options), data_format)
+    return _without_row(conv2d(image, kernel, groups=groups, **options), data_format)
 
 
 @public()
@@ -74,6 +76,7 @@ def conv1d_transpose(
     data_format: str = "NWC",
     dilation: int = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Return the transpose of `conv1d`: each element of ``x`` spreads a filter over the result.
 
@@ -86,6 +89,7 @@ def conv1d_transpose(
         data_format: ``"NWC"`` or ``"NCW"``.
         dilation: Elements from one that the filter writes to the next.
         dim_rounding_mode: As `conv1d` takes it.
+        groups: Likewise; the filter then has out channels / groups.
 
     Raises:
         ShapeError: `conv1d` does not take ``output_shape`` to the shape of ``x``.
@@ -102,7 +106,7 @@ def conv1d_transpose(
     shape = lengths(name, "output_shape", output_shape)
     row = _WIDTH[data_format]
     shape = (*shape[:row], 1, *shape[row:])
-    return _without_row(conv2d_transpose(image, kernel, shape, **options), data_format)
+    return _without_row(conv2d_transpose(image, kernel, shape, groups=groups, **options), data_format)
 
 
 def _options(

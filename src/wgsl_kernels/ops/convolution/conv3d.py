@@ -41,6 +41,7 @@ def conv3d(
     data_format: str = "NDHWC",
     dilations: Pair = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Return volumes convolved with a filter (correlated: the filter is not turned over).
 
@@ -56,6 +57,8 @@ def conv3d(
         dilations: Elements from one that the filter reads to the next.
         dim_rounding_mode: ``"floor"``, ``"round"`` or ``"ceil"``: what to do with a last place
             that is not whole. Only with a ``pad`` in numbers.
+        groups: Parts of the channels that are convolved apart, side by side: the filter then has
+            channels / groups.
 
     Returns:
         The format of ``x``, with out channels.
@@ -78,6 +81,7 @@ def conv3d(
         data_format=data_format,
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
+        groups=groups,
     )
 
 
@@ -92,6 +96,7 @@ def conv3d_transpose(
     data_format: str = "NDHWC",
     dilations: Pair = 1,
     dim_rounding_mode: str | None = None,
+    groups: int = 1,
 ) -> Tensor:
     """Return the transpose of `conv3d`: each element of ``x`` spreads a filter over the result.
 
@@ -104,6 +109,7 @@ def conv3d_transpose(
         data_format: ``"NDHWC"`` or ``"NCDHW"``.
         dilations: Elements from one that the filter writes to the next.
         dim_rounding_mode: As `conv3d` takes it.
+        groups: Likewise; the filter then has out channels / groups.
 
     Raises:
         ShapeError: `conv3d` does not take ``output_shape`` to the shape of ``x``.
@@ -127,4 +133,5 @@ def conv3d_transpose(
         data_format=data_format,
         dilations=dilations,
         dim_rounding_mode=dim_rounding_mode,
+        groups=groups,
     )

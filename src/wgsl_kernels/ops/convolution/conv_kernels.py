@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from wgsl_kernels.backends.cpu.convolution import (
     convolved_cpu,
@@ -61,17 +64,49 @@ def declare_kernels(kind: Convolution) -> Callable[..., Array]:
     _declare_to_filter(kind.to_filter)
 
     @cpu_kernel(kind.forward)
-    def convolve_cpu(x: Array, filter: Array, **geometry: Any) -> Array:
-        sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
-        return convolved_cpu(sliding, wide(x), wide(filter)).astype(x.dtype, copy=False)
+    def convolve_cpu(x: Array, filter: Array, *, groups: int = 1, **geometry: Any) -> Array:
+        sliding = _of_group(slide(kind.forward, x.shape, filter.shape, **geometry), groups)
+        axis = _channels(sliding)
+        y = _by_group(
+            partial(convolved_cpu, sliding), groups, (wide(x), axis), (wide(filter), -1), axis
+        )
+        return y.astype(x.dtype, copy=False)
 
     @wgsl_kernel(kind.forward, dtypes=("float32", "float16"))
-    def convolve_webgpu(gpu: Gpu, x: GpuArray, filter: GpuArray, **geometry: Any) -> GpuArray:
-        return convolved_webgpu(
-            gpu, slide(kind.forward, x.shape, filter.shape, **geometry), x, filter
-        )
+    def convolve_webgpu(
+        gpu: Gpu, x: GpuArray, filter: GpuArray, *, groups: int, **geometry: Any
+    ) -> GpuArray:
+        sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
+        return convolved_webgpu(gpu, sliding, x, filter, groups=groups)
 
     return convolve_cpu
+
+
+def _of_group(sliding: Sliding, groups: int) -> Sliding:
+    """Return how the filter of one group moves over its channels."""
+    return sliding if groups == 1 else replace(sliding, channels=sliding.channels // groups)
+
+
+def _by_group(
+    product: Callable[[Array, Array], Array],
+    groups: int,
+    a: tuple[Array, int],
+    b: tuple[Array, int],
+    axis: int,
+) -> Array:
+    """Return products of the groups of two arrays, side by side.
+
+    Args:
+        product: What multiplies those of one group.
+        groups: How many there are.
+        a: The first, and its axis of channels.
+        b: The second, and its axis.
+        axis: That of the result.
+    """
+    if groups == 1:
+        return product(a[0], b[0])
+    parts = zip(np.split(a[0], groups, a[1]), np.split(b[0], groups, b[1]), strict=True)
+    return np.concatenate([product(*pair) for pair in parts], axis)
 
 
 def convolved_webgpu(
@@ -80,6 +115,7 @@ def convolved_webgpu(
     x: GpuArray,
     filter: GpuArray,
     epilogue: Epilogue = NO_EPILOGUE,
+    groups: int = 1,
 ) -> GpuArray:
     """Return images convolved with a filter.
 
@@ -89,6 +125,7 @@ def convolved_webgpu(
         x: Images in the format of ``sliding``.
         filter: [*window, channels, out channels].
         epilogue: What becomes of the sums.
+        groups: Parts of the channels that are convolved apart.
     """
     shape = sliding.shape_with(filter.shape[-1])
     if is_above_limit(gpu, shape, x, filter):
@@ -98,14 +135,14 @@ def convolved_webgpu(
             ProductCut(axis, -2, None),
             ProductCut(None, -1, axis),
         )
-        cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
+        cut = _cut(gpu, sliding, x, cuts, groups, is_filter=is_filter)
 
         def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
             own = replace(sliding, batch=x.shape[0], channels=x.shape[axis])
-            return convolved_webgpu(gpu, own, x, filter, end)
+            return convolved_webgpu(gpu, own, x, filter, end, groups)
 
         return in_parts(gpu, part, x, filter, shape, cut, epilogue)
-    product, fields = _forward_product(x, filter.shape, sliding)
+    product, fields = _forward_product(x, filter.shape, sliding, groups)
     return multiply(
         gpu,
         FORWARD,
@@ -114,9 +151,9 @@ def convolved_webgpu(
         shape,
         x.dtype,
         params=fields,
-        layout=_forward_layout(x, filter, sliding),
+        layout=_forward_layout(x, filter, sliding, groups),
         epilogue=epilogue,
-        configuration=shader_axes(sliding),
+        configuration=shader_axes(sliding, groups),
     )
 
 
@@ -130,19 +167,25 @@ def _cut(
     sliding: Sliding,
     a: GpuArray,
     cuts: tuple[ProductCut, ProductCut, ProductCut],
+    groups: int,
     *,
     is_filter: bool,
 ) -> ProductCut:
     """Return what to cut: images, else the channels of ``a``, else those of other images.
+
+    Where channels are in groups only images are cut.
 
     Args:
         gpu: The device.
         sliding: How the filter moves.
         a: The first operand.
         cuts: What these three are.
+        groups: Parts of the channels that are convolved apart.
         is_filter: Whether the filter is above the limit; then the last is cut.
     """
     by_batch, of_a, others = cuts
+    if groups > 1:
+        return by_batch
     if is_filter:
         return others
     if sliding.batch > 1:
@@ -150,15 +193,20 @@ def _cut(
     return of_a if excess(gpu, a) > 1 else others
 
 
-def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding) -> Vec4Axes:
+def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding, groups: int) -> Vec4Axes:
     """Return what the layouts of images and filter allow."""
-    if sliding.is_channels_first or filter.shape[-1] % 4:
+    if sliding.is_channels_first or filter.shape[-1] // groups % 4:
         return STRIDED
-    return VEC4_KN if is_vec4_along(x, -1) else VEC4_N
+    return VEC4_KN if is_vec4_along(x, -1) and _is_vec4(filter.shape[-2]) else VEC4_N
+
+
+def _is_vec4(channels: int) -> bool:
+    """Say whether the channels of a group are whole groups of four."""
+    return channels % 4 == 0
 
 
 def _forward_product(
-    x: GpuArray, filter_shape: Shape, sliding: Sliding
+    x: GpuArray, filter_shape: Shape, sliding: Sliding, groups: int
 ) -> tuple[Product, dict[str, Any]]:
     """Return the sizes of a convolution as a product, and the fields of its shaders.
 
@@ -169,23 +217,37 @@ def _forward_product(
     *lines, width = window
     rows = sliding.places
     fields = {**fields_of(sliding, x=x), "line": 0}
+    cols = out_channels // groups
     is_line = not sliding.is_channels_first and width > 1 and sliding.cols.dilation == 1
-    if is_line and x.strides[-2] == channels * x.strides[-1]:
+    if groups == 1 and is_line and x.strides[-2] == channels * x.strides[-1]:
         fields |= {"window": (lines[-1], 1, *lines[:-1]), "line": channels}
-        return Product(1, rows, out_channels, math.prod(lines), width * channels), fields
-    return Product(1, rows, out_channels, math.prod(window), channels), fields
+        return Product(1, rows, cols, math.prod(lines), width * channels), fields
+    return Product(groups, rows, cols, math.prod(window), channels), fields
 
 
 def _declare_to_filter(kernel: str) -> None:
     @cpu_kernel(kernel)
-    def to_filter_cpu(x: Array, dy: Array, *, filter_shape: Shape, **geometry: Any) -> Array:
-        sliding = slide(kernel, x.shape, filter_shape, **geometry)
-        y = filter_gradient_cpu(sliding, wide(x), wide(dy), filter_shape)
+    def to_filter_cpu(
+        x: Array, dy: Array, *, filter_shape: Shape, groups: int = 1, **geometry: Any
+    ) -> Array:
+        sliding = _of_group(slide(kernel, x.shape, filter_shape, **geometry), groups)
+        axis, shape = _channels(sliding), (*filter_shape[:-1], filter_shape[-1] // groups)
+
+        def gradient(x: Array, dy: Array) -> Array:
+            return filter_gradient_cpu(sliding, x, dy, shape)
+
+        y = _by_group(gradient, groups, (wide(x), axis), (wide(dy), axis), -1)
         return y.astype(x.dtype, copy=False)
 
     @wgsl_kernel(kernel, dtypes=("float32", "float16"))
     def to_filter_webgpu(
-        gpu: Gpu, x: GpuArray, dy: GpuArray, *, filter_shape: Shape, **geometry: Any
+        gpu: Gpu,
+        x: GpuArray,
+        dy: GpuArray,
+        *,
+        filter_shape: Shape,
+        groups: int,
+        **geometry: Any,
     ) -> GpuArray:
         sliding = slide(kernel, x.shape, filter_shape, **geometry)
         *inner, out_channels = filter_shape
@@ -197,17 +259,21 @@ def _declare_to_filter(kernel: str) -> None:
                 ProductCut(axis, None, -2),
                 ProductCut(None, axis, -1),
             )
-            cut = _cut(gpu, sliding, x, cuts, is_filter=is_filter)
+            cut = _cut(gpu, sliding, x, cuts, groups, is_filter=is_filter)
 
             def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
-                shape = (*inner[:-1], x.shape[axis], dy.shape[axis])
-                return to_filter_webgpu(gpu, x, dy, filter_shape=shape, **geometry)
+                shape = (*inner[:-1], x.shape[axis] // groups, dy.shape[axis])
+                return to_filter_webgpu(
+                    gpu, x, dy, filter_shape=shape, groups=groups, **geometry
+                )
 
             return in_parts(gpu, part, x, dy, filter_shape, cut)
         lines = sliding.batch * math.prod(axis.out for axis in sliding.axes[:-1])
-        product = Product(1, math.prod(inner), out_channels, lines, sliding.cols.out)
+        cols = out_channels // groups
+        product = Product(groups, math.prod(inner), cols, lines, sliding.cols.out)
         is_last = not sliding.is_channels_first
         is_vec4 = is_last and is_vec4_along(x, -1) and is_vec4_along(dy, -1)
+        is_vec4 = is_vec4 and _is_vec4(inner[-1]) and _is_vec4(cols)
         return multiply(
             gpu,
             TO_FILTER,
@@ -217,19 +283,35 @@ def _declare_to_filter(kernel: str) -> None:
             x.dtype,
             params=fields_of(sliding, x=x, dy=dy),
             layout=VEC4_MN if is_vec4 else STRIDED,
-            configuration=shader_axes(sliding),
+            configuration=shader_axes(sliding, groups),
         )
 
 
 def _declare_to_input(kernel: str) -> None:
     @cpu_kernel(kernel)
-    def to_input_cpu(dy: Array, filter: Array, *, input_shape: Shape, **geometry: Any) -> Array:
-        sliding = slide(kernel, input_shape, filter.shape, **geometry)
-        return input_gradient_cpu(sliding, wide(dy), wide(filter)).astype(dy.dtype, copy=False)
+    def to_input_cpu(
+        dy: Array, filter: Array, *, input_shape: Shape, groups: int = 1, **geometry: Any
+    ) -> Array:
+        sliding = _of_group(slide(kernel, input_shape, filter.shape, **geometry), groups)
+        axis = _channels(sliding)
+        x = _by_group(
+            partial(input_gradient_cpu, sliding),
+            groups,
+            (wide(dy), axis),
+            (wide(filter), -1),
+            axis,
+        )
+        return x.astype(dy.dtype, copy=False)
 
     @wgsl_kernel(kernel, dtypes=("float32", "float16"))
     def to_input_webgpu(
-        gpu: Gpu, dy: GpuArray, filter: GpuArray, *, input_shape: Shape, **geometry: Any
+        gpu: Gpu,
+        dy: GpuArray,
+        filter: GpuArray,
+        *,
+        input_shape: Shape,
+        groups: int,
+        **geometry: Any,
     ) -> GpuArray:
         sliding = slide(kernel, input_shape, filter.shape, **geometry)
         *window, channels, out_channels = filter.shape
@@ -240,18 +322,21 @@ def _declare_to_input(kernel: str) -> None:
                 ProductCut(axis, -1, None),
                 ProductCut(None, -2, axis),
             )
-            cut = _cut(gpu, sliding, dy, cuts, is_filter=excess(gpu, filter) > 1)
+            cut = _cut(gpu, sliding, dy, cuts, groups, is_filter=excess(gpu, filter) > 1)
 
             def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:
                 shape = [dy.shape[0], *input_shape[1:]]
-                shape[axis] = filter.shape[-2]
-                return to_input_webgpu(gpu, dy, filter, input_shape=tuple(shape), **geometry)
+                shape[axis] = filter.shape[-2] * groups
+                return to_input_webgpu(
+                    gpu, dy, filter, input_shape=tuple(shape), groups=groups, **geometry
+                )
 
             return in_parts(gpu, part, dy, filter, input_shape, cut)
         rows = sliding.batch * math.prod(axis.size for axis in sliding.axes)
-        product = Product(1, rows, channels, math.prod(window), out_channels)
+        product = Product(groups, rows, channels, math.prod(window), out_channels // groups)
         is_last = not sliding.is_channels_first
-        is_vec4 = is_last and channels % 4 == 0 and is_vec4_along(dy, -1)
+        is_vec4 = is_last and _is_vec4(channels) and is_vec4_along(dy, -1)
+        is_vec4 = is_vec4 and _is_vec4(out_channels // groups)
         return multiply(
             gpu,
             TO_INPUT,
@@ -261,5 +346,5 @@ def _declare_to_input(kernel: str) -> None:
             dy.dtype,
             params=fields_of(sliding, dy=dy),
             layout=VEC4_KK if is_vec4 else STRIDED,
-            configuration=shader_axes(sliding),
+            configuration=shader_axes(sliding, groups),
         )

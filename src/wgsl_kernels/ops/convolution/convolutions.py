@@ -77,8 +77,8 @@ def declare_convolution(kind: Convolution) -> None:
 def _declare_forward(kind: Convolution) -> None:
     @signature(kind.forward, promote=("x", "filter"), floats=("x", "filter"))
     @takes(ConvolutionAttrs, data_format=kind.data_format)
-    def forward_signature(x: Spec, filter: Spec, /, **geometry: Any) -> Spec:
-        return x.like(shape=kind.convolved(kind.forward, x, filter, **geometry))
+    def forward_signature(x: Spec, filter: Spec, /, *, groups: int = 1, **geometry: Any) -> Spec:
+        return x.like(shape=kind.convolved(kind.forward, x, filter, groups=groups, **geometry))
 
     @gradient(kind.forward)
     def forward_grad(dy: Tensor, x: Tensor, filter: Tensor, **geometry: Any) -> tuple[Lazy, Lazy]:
@@ -92,10 +92,11 @@ def _declare_to_input(kind: Convolution) -> None:
     @signature(kind.to_input, promote=("dy", "filter"))
     @takes(ConvolutionAttrs, data_format=kind.data_format)
     def to_input_signature(
-        dy: Spec, filter: Spec, /, *, input_shape: Sequence[int], **geometry: Any
+        dy: Spec, filter: Spec, /, *, input_shape: Sequence[int], groups: int = 1, **geometry: Any
     ) -> Spec:
         x = dy.like(shape=_shape_of(kind, kind.to_input, "input_shape", input_shape))
-        _check_dy(kind.to_input, dy, kind.convolved(kind.to_input, x, filter, **geometry))
+        shape = kind.convolved(kind.to_input, x, filter, groups=groups, **geometry)
+        _check_dy(kind.to_input, dy, shape)
         return x
 
     @gradient(kind.to_input)
@@ -112,11 +113,11 @@ def _declare_to_filter(kind: Convolution) -> None:
     @signature(kind.to_filter, promote=("x", "dy"))
     @takes(ConvolutionAttrs, data_format=kind.data_format)
     def to_filter_signature(
-        x: Spec, dy: Spec, /, *, filter_shape: Sequence[int], **geometry: Any
+        x: Spec, dy: Spec, /, *, filter_shape: Sequence[int], groups: int = 1, **geometry: Any
     ) -> Spec:
-        shape = _shape_of(kind, kind.to_filter, "filter_shape", filter_shape)
-        filter = x.like(shape=shape)
-        _check_dy(kind.to_filter, dy, kind.convolved(kind.to_filter, x, filter, **geometry))
+        filter = x.like(shape=_shape_of(kind, kind.to_filter, "filter_shape", filter_shape))
+        shape = kind.convolved(kind.to_filter, x, filter, groups=groups, **geometry)
+        _check_dy(kind.to_filter, dy, shape)
         return filter
 
     @gradient(kind.to_filter)

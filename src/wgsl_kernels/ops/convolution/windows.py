@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.engine.values.windows import Sliding, slide
 
@@ -32,7 +32,9 @@ def in_format(x: Array, data_format: str) -> Array:
     return np.ascontiguousarray(np.moveaxis(x, 3, 1)) if data_format == "NCHW" else x
 
 
-def convolved(kernel: str, x: Spec, filter: Spec, *, axes: int = 2, **geometry: Any) -> Shape:
+def convolved(
+    kernel: str, x: Spec, filter: Spec, *, axes: int = 2, groups: int = 1, **geometry: Any
+) -> Shape:
     """Return the shape that a convolution gives.
 
     Args:
@@ -40,15 +42,26 @@ def convolved(kernel: str, x: Spec, filter: Spec, *, axes: int = 2, **geometry: 
         x: Images.
         filter: Its filter.
         axes: The number of spatial axes.
+        groups: Parts of the channels that are convolved apart.
         **geometry: Its attributes.
 
     Raises:
         ShapeError, DTypeError, ArgumentError: It cannot be.
     """
-    return slide_filter(kernel, x, filter, axes, **geometry).shape_with(filter.shape[-1])
+    if groups < 1:
+        raise ArgumentError(f"{kernel}: groups is {groups}; want 1 or more.")
+    sliding = slide_filter(kernel, x, filter, axes, groups, **geometry)
+    if filter.shape[-1] % groups:
+        raise ShapeError(
+            f"{kernel}: filter is {show(filter.shape)} with groups {groups}; want out channels, "
+            "the last axis, that groups divides."
+        )
+    return sliding.shape_with(filter.shape[-1])
 
 
-def slide_filter(kernel: str, x: Spec, filter: Spec, axes: int = 2, **geometry: Any) -> Sliding:
+def slide_filter(
+    kernel: str, x: Spec, filter: Spec, axes: int = 2, groups: int = 1, **geometry: Any
+) -> Sliding:
     """Return how a filter moves over images, which have the channels that it wants.
 
     Raises:
@@ -61,10 +74,13 @@ def slide_filter(kernel: str, x: Spec, filter: Spec, axes: int = 2, **geometry: 
         sliding = slide(kernel, x.shape, filter.shape, **geometry)
     except ShapeError as error:
         raise ShapeError(f"{error} {_layouts(kernel, geometry['data_format'], axes)}") from None
-    if sliding.channels != filter.shape[-2]:
+    if sliding.channels != filter.shape[-2] * groups:
+        want = f"filter[{axes}] == {sliding.channels}"
+        if groups > 1:
+            want = f"filter[{axes}] * groups == {sliding.channels}, groups being {groups}"
         raise ShapeError(
             f"{kernel}: channels differ: x is {show(x.shape)} ({sliding.data_format}), filter is "
-            f"{show(filter.shape)}; want filter[{axes}] == {sliding.channels}. "
+            f"{show(filter.shape)}; want {want}. "
             f"{_layouts(kernel, sliding.data_format, axes)}"
         )
     return sliding
@@ -100,9 +116,10 @@ def _dilated(geometry: Mapping[str, Any]) -> dict[str, Any]:
     return {**geometry, "dilations": 1 if dilations is None else dilations}
 
 
-def shader_axes(sliding: Sliding) -> Mapping[str, bool | int]:
-    """Return the constants of shaders/lib/axes.wesl."""
-    return VOLUMES if len(sliding.axes) == 3 else IMAGES
+def shader_axes(sliding: Sliding, groups: int = 1) -> Mapping[str, bool | int]:
+    """Return the constants of shaders/lib/axes.wesl, and of operands of convolutions in groups."""
+    axes = VOLUMES if len(sliding.axes) == 3 else IMAGES
+    return axes if groups == 1 else {**axes, "GROUPED": True}
 
 
 def fields_of(sliding: Sliding, **arrays: GpuArray) -> dict[str, Any]:

@@ -22,6 +22,7 @@ GEOMETRY = {
 }
 NCHW_PAD = ((0, 0), (0, 0), (2, 1), (1, 1))
 NHWC_PAD = ((0, 0), (1, 0), (0, 2), (0, 0))
+GROUPED = {"groups": 3, "strides": 2, "pad": "same"}
 
 
 def run_on_cpu(kernel: str, arrays: Sequence[Any], **attrs: Any) -> np.ndarray:
@@ -114,6 +115,10 @@ SAMPLES = [
     _conv(((0, 4, 4, 2), (2, 2, 2, 3))),
     _conv(((1, 4, 4, 0), (2, 2, 0, 3))),
     _conv(((1, 5, 5, 2), (2, 2, 2, 3)), dtypes="float16"),
+    _conv(((2, 5, 6, 6), (3, 2, 2, 9)), groups=3, strides=2, pad="same"),
+    _conv(((1, 4, 5, 8), (3, 3, 4, 16)), groups=2, pad=1),
+    _conv(((2, 4, 4, 5), (2, 2, 2, 6)), groups=2, data_format="NCHW"),
+    _conv(((1, 6, 6, 3), (2, 2, 1, 6)), groups=3),
     _to_filter(((1, 4, 4, 1), (1, 3, 3, 1)), filter_shape=(2, 2, 1, 1)),
     _to_filter(((2, 5, 6, 3), (2, 3, 3, 4)), filter_shape=(3, 2, 3, 4), strides=2, pad="same"),
     _to_filter(
@@ -129,6 +134,8 @@ SAMPLES = [
     _to_filter(((1, 3, 3, 1), (1, 3, 3, 8)), filter_shape=(1, 1, 1, 8)),
     _to_filter(((1, 3, 4, 36), (1, 3, 4, 36)), filter_shape=(1, 1, 36, 36)),
     _to_filter(((0, 4, 4, 2), (0, 3, 3, 3)), filter_shape=(2, 2, 2, 3)),
+    _to_filter(((2, 5, 6, 6), (2, 3, 3, 9)), filter_shape=(3, 2, 2, 9), **GROUPED),
+    _to_filter(((1, 4, 5, 8), (1, 4, 5, 16)), filter_shape=(3, 3, 4, 16), groups=2, pad=1),
     _to_input(((1, 3, 3, 1), (2, 2, 1, 1)), input_shape=(1, 4, 4, 1)),
     _to_input(((2, 3, 3, 4), (3, 2, 3, 4)), input_shape=(2, 5, 6, 3), strides=2, pad="same"),
     _to_input(
@@ -145,6 +152,8 @@ SAMPLES = [
     _to_input(((1, 1, 1, 4), (1, 1, 3, 4)), input_shape=(1, 1, 1, 3)),
     _to_input(((1, 6, 6, 4), (1, 1, 36, 4)), input_shape=(1, 6, 6, 36)),
     _to_input(((1, 3, 3, 0), (2, 2, 2, 0)), input_shape=(1, 4, 4, 2)),
+    _to_input(((2, 3, 3, 9), (3, 2, 2, 9)), input_shape=(2, 5, 6, 6), **GROUPED),
+    _to_input(((1, 4, 5, 16), (3, 3, 4, 16)), input_shape=(1, 4, 5, 8), groups=2, pad=1),
     _fused(((1, 4, 4, 2), (2, 2, 2, 3))),
     _fused(((1, 4, 4, 0), (2, 2, 0, 3), (3,)), activation="relu"),
     _fused(((2, 4, 4, 2), (3, 3, 2, 3), (3,)), activation="relu", strides=2, pad="same"),

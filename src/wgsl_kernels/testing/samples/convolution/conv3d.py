@@ -53,6 +53,7 @@ SAMPLES = [
     _conv(((1, 2, 3, 4, 3), (2, 2, 2, 2, 3)), pad=FIRST_PAD, data_format="NCDHW"),
     _conv(((1, 4, 4, 4, 1), (3, 3, 3, 1, 1)), strides=2, pad=1, dim_rounding_mode="ceil"),
     _conv(((2, 3, 4, 5, 4), (2, 3, 2, 4, 12)), pad="same"),
+    _conv(((1, 3, 4, 3, 4), (2, 3, 2, 2, 6)), groups=2, pad="same"),
     _conv(((0, 3, 3, 3, 2), (2, 2, 2, 2, 3))),
     _conv(((1, 3, 3, 3, 2), (2, 2, 2, 2, 3)), dtypes="float16"),
     _to_filter(((1, 3, 3, 3, 1), (1, 2, 2, 2, 1)), filter_shape=(2, 2, 2, 1, 1)),
