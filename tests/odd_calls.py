@@ -51,7 +51,8 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "repetitions": _is((1, 2)), "delta": _is(1.0), "reduction": _is("mean"),
     "label_smoothing": _is(0.1), "filter_size": _is(2), "strides": _is(1), "pad": _is("valid"),
     "data_format": _is("NHWC"), "dilations": _is(1), "dilation": _is(1),
-    "dim_rounding_mode": _is(None), "activation": _is("relu"), "leakyrelu_alpha": _is(0.2),
+    "dim_rounding_mode": _is(None), "groups": _is(1),
+    "activation": _is("relu"), "leakyrelu_alpha": _is(0.2),
     "transpose_a": _is(False), "transpose_b": _is(True), "batch_dims": _is(0), "begin": _is((0, 1)),
     "size": _is((1, 2)), "end": _is((2, 3)), "num_or_size_splits": _is(2), "sorted": _is(True),
     "correction": _is(1.0), "min": _is(0.0), "max": _is(1.0), "mean": _is(0.0), "std_dev": _is(1.0),
@@ -166,6 +167,10 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "leaky_relu": {"alpha": _is(0.5)}, "string_split": {"input": lambda: wk.tensor(["a b", "c"])},
     "batch_norm": {
         "mean": lambda: wk.zeros((3,)), "variance": lambda: wk.ones((3,)),
+    },
+    "scaled_dot_product_attention": {
+        "mask": _is(None), "causal": _is(True), "scale": _is(0.5),
+        **dict.fromkeys(["query", "key", "value"], lambda: wk.ones((2, 3, 4))),
     },
     "matmul": {"transpose_b": _is(True)}, "iinfo": {"type": _is("int32")},
     "unique": {"x": lambda: wk.tensor([1, 2, 1])},

@@ -212,7 +212,9 @@ class ConvTranspose:
         steps = self.strides if isinstance(self.strides, tuple) else (self.strides,) * axes
         lengths = tuple(
             self._length(places, step, window)
-            for places, step, window in zip(given.shape[1:-1], steps, self.weight.shape, strict=False)
+            for places, step, window in zip(
+                given.shape[1:-1], steps, self.weight.shape, strict=False
+            )
         )
         shape = (given.shape[0], *lengths, self.weight.shape[-2])
         pad: Any = self.pad

@@ -33,7 +33,7 @@ class Parameters:
 
 
 def takes(declared: type, **defaults: Any) -> Callable[[F], F]:
-    """Have the annotations of a class stand for the ``**x`` of the decorated function.
+    """Have the annotations of a class and its bases stand for the ``**x`` of a function.
 
     They come after keyword-only parameters without a default, and before those with one.
 
@@ -41,8 +41,9 @@ def takes(declared: type, **defaults: Any) -> Callable[[F], F]:
         declared: The class: names with their annotations and defaults.
         **defaults: Other defaults than the class has.
     """
-    annotations = declared.__annotations__
-    own = {name: vars(declared)[name] for name in annotations if name in vars(declared)}
+    bases = [vars(one) for one in reversed(declared.__mro__)]
+    annotations = {k: v for one in bases for k, v in one.get("__annotations__", {}).items()}
+    own = {name: getattr(declared, name) for name in annotations if hasattr(declared, name)}
 
     def mark(func: F) -> F:
         given = _from_code(func, func.__code__)

@@ -9,7 +9,11 @@ from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.values.shapes import lengths
 from wgsl_kernels.ops.convolution.conv_kernels import declare_kernels
-from wgsl_kernels.ops.convolution.convolutions import Convolution, declare_convolution
+from wgsl_kernels.ops.convolution.convolutions import (
+    Convolution,
+    GroupedAttrs,
+    declare_convolution,
+)
 from wgsl_kernels.ops.convolution.windows import convolved
 
 if TYPE_CHECKING:
@@ -18,7 +22,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.windows import Padding, Pair
 
-CONVOLUTION = Convolution("Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", convolved)
+CONVOLUTION = Convolution(
+    "Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter", convolved, attrs=GroupedAttrs
+)
 
 declare_convolution(CONVOLUTION)
 conv2d_cpu = declare_kernels(CONVOLUTION)

@@ -106,7 +106,9 @@ def conv1d_transpose(
     shape = lengths(name, "output_shape", output_shape)
     row = _WIDTH[data_format]
     shape = (*shape[:row], 1, *shape[row:])
-    return _without_row(conv2d_transpose(image, kernel, shape, groups=groups, **options), data_format)
+    return _without_row(
+        conv2d_transpose(image, kernel, shape, groups=groups, **options), data_format
+    )
 
 
 def _options(

@@ -10,7 +10,11 @@ from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.values.shapes import lengths
 from wgsl_kernels.ops.convolution.conv import on_batch
 from wgsl_kernels.ops.convolution.conv_kernels import declare_kernels
-from wgsl_kernels.ops.convolution.convolutions import Convolution, declare_convolution
+from wgsl_kernels.ops.convolution.convolutions import (
+    Convolution,
+    GroupedAttrs,
+    declare_convolution,
+)
 from wgsl_kernels.ops.convolution.windows import convolved
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ CONVOLUTION = Convolution(
     "Conv3DBackpropFilterV2",
     functools.partial(convolved, axes=3),
     "NDHWC",
+    GroupedAttrs,
 )
 
 declare_convolution(CONVOLUTION)

@@ -263,9 +263,7 @@ def _declare_to_filter(kernel: str) -> None:
 
             def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
                 shape = (*inner[:-1], x.shape[axis] // groups, dy.shape[axis])
-                return to_filter_webgpu(
-                    gpu, x, dy, filter_shape=shape, groups=groups, **geometry
-                )
+                return to_filter_webgpu(gpu, x, dy, filter_shape=shape, groups=groups, **geometry)
 
             return in_parts(gpu, part, x, dy, filter_shape, cut)
         lines = sliding.batch * math.prod(axis.out for axis in sliding.axes[:-1])

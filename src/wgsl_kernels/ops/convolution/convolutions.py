@@ -37,6 +37,22 @@ if TYPE_CHECKING:
 _FUSED = ("x", "filter", "bias", "prelu_activation_weights")
 
 
+class ConvolutionAttrs:
+    """The attributes that say how a filter moves over images, as signatures declare them."""
+
+    strides: Pair = 1
+    pad: Padding = "valid"
+    data_format: str
+    dilations: Pair | None = 1
+    dim_rounding_mode: str | None = None
+
+
+class GroupedAttrs(ConvolutionAttrs):
+    """These, and into how many parts channels are cut, which are convolved apart."""
+
+    groups: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Convolution:
     """One kind of convolution.
@@ -48,6 +64,7 @@ class Convolution:
         convolved: Returns the shape that it gives, of a kernel's name, images, a filter and the
             attributes, or raises.
         data_format: The format by default; images and filters have an axis for each of its letters.
+        attrs: What the attributes are.
     """
 
     forward: str
@@ -55,16 +72,7 @@ class Convolution:
     to_filter: str
     convolved: Callable[..., Shape]
     data_format: str = "NHWC"
-
-
-class ConvolutionAttrs:
-    """The attributes that say how a filter moves over images, as signatures declare them."""
-
-    strides: Pair = 1
-    pad: Padding = "valid"
-    data_format: str
-    dilations: Pair | None = 1
-    dim_rounding_mode: str | None = None
+    attrs: type[ConvolutionAttrs] = ConvolutionAttrs
 
 
 def declare_convolution(kind: Convolution) -> None:
@@ -76,9 +84,9 @@ def declare_convolution(kind: Convolution) -> None:
 
 def _declare_forward(kind: Convolution) -> None:
     @signature(kind.forward, promote=("x", "filter"), floats=("x", "filter"))
-    @takes(ConvolutionAttrs, data_format=kind.data_format)
-    def forward_signature(x: Spec, filter: Spec, /, *, groups: int = 1, **geometry: Any) -> Spec:
-        return x.like(shape=kind.convolved(kind.forward, x, filter, groups=groups, **geometry))
+    @takes(kind.attrs, data_format=kind.data_format)
+    def forward_signature(x: Spec, filter: Spec, /, **geometry: Any) -> Spec:
+        return x.like(shape=kind.convolved(kind.forward, x, filter, **geometry))
 
     @gradient(kind.forward)
     def forward_grad(dy: Tensor, x: Tensor, filter: Tensor, **geometry: Any) -> tuple[Lazy, Lazy]:
@@ -90,13 +98,12 @@ def _declare_forward(kind: Convolution) -> None:
 
 def _declare_to_input(kind: Convolution) -> None:
     @signature(kind.to_input, promote=("dy", "filter"))
-    @takes(ConvolutionAttrs, data_format=kind.data_format)
+    @takes(kind.attrs, data_format=kind.data_format)
     def to_input_signature(
-        dy: Spec, filter: Spec, /, *, input_shape: Sequence[int], groups: int = 1, **geometry: Any
+        dy: Spec, filter: Spec, /, *, input_shape: Sequence[int], **geometry: Any
     ) -> Spec:
         x = dy.like(shape=_shape_of(kind, kind.to_input, "input_shape", input_shape))
-        shape = kind.convolved(kind.to_input, x, filter, groups=groups, **geometry)
-        _check_dy(kind.to_input, dy, shape)
+        _check_dy(kind.to_input, dy, kind.convolved(kind.to_input, x, filter, **geometry))
         return x
 
     @gradient(kind.to_input)
@@ -111,13 +118,13 @@ def _declare_to_input(kind: Convolution) -> None:
 
 def _declare_to_filter(kind: Convolution) -> None:
     @signature(kind.to_filter, promote=("x", "dy"))
-    @takes(ConvolutionAttrs, data_format=kind.data_format)
+    @takes(kind.attrs, data_format=kind.data_format)
     def to_filter_signature(
-        x: Spec, dy: Spec, /, *, filter_shape: Sequence[int], groups: int = 1, **geometry: Any
+        x: Spec, dy: Spec, /, *, filter_shape: Sequence[int], **geometry: Any
     ) -> Spec:
-        filter = x.like(shape=_shape_of(kind, kind.to_filter, "filter_shape", filter_shape))
-        shape = kind.convolved(kind.to_filter, x, filter, groups=groups, **geometry)
-        _check_dy(kind.to_filter, dy, shape)
+        shape = _shape_of(kind, kind.to_filter, "filter_shape", filter_shape)
+        filter = x.like(shape=shape)
+        _check_dy(kind.to_filter, dy, kind.convolved(kind.to_filter, x, filter, **geometry))
         return filter
 
     @gradient(kind.to_filter)
