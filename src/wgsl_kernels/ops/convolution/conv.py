@@ -69,17 +69,28 @@ def conv2d(
         >>> wk.conv2d(wk.ones((1, 4, 4, 3)), wk.ones((3, 3, 3, 8)), pad="same").shape
         (1, 4, 4, 8)
     """
-    return on_batch(
-        "Conv2D",
-        as_floats(x),
-        filter,
-        strides=strides,
-        pad=pad,
-        data_format=data_format,
-        dilations=dilations,
-        dim_rounding_mode=dim_rounding_mode,
-        groups=groups,
-    )
+    images, weights = as_floats(x), as_floats(filter)
+    geometry: dict[str, Any] = {
+        "strides": strides,
+        "pad": pad,
+        "data_format": data_format,
+        "dilations": dilations,
+        "dim_rounding_mode": dim_rounding_mode,
+    }
+    if groups != 1 and _is_by_channel(images, weights, data_format, groups):
+        shape = (*weights.shape[:2], groups, weights.shape[-1] // groups)
+        return on_batch(
+            "DepthwiseConv2dNative", images, run("Reshape", weights, shape=shape), **geometry
+        )
+    return on_batch("Conv2D", images, weights, **geometry, groups=groups)
+
+
+def _is_by_channel(x: Tensor, filter: Tensor, data_format: str, groups: Any) -> bool:
+    """Say whether each group is one channel, for which there is a kernel of its own."""
+    if filter.ndim != 4 or x.ndim not in (3, 4) or filter.shape[2] != 1:
+        return False
+    channels = x.shape[-1 if data_format == "NHWC" else -3]
+    return bool(groups == channels and filter.shape[-1] % channels == 0)
 
 
 def on_batch(kernel: str, x: Tensor, *others: Any, axes: int = 2, **attrs: Any) -> Tensor:
