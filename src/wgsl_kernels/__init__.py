@@ -109,12 +109,15 @@ e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 
 # `wk.backends`, `wk.engine` and `wk.fft` are modules that can be called, as checkers see here.
 if _TYPE_CHECKING:
+    from wgsl_kernels import data as data
     from wgsl_kernels import dev as dev
     from wgsl_kernels import nn as nn
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels.engine.drivers.backends import backends as backends
     from wgsl_kernels.engine.observe.facade import engine as engine
+    from wgsl_kernels.nn.summary import summary as summary
+    from wgsl_kernels.nn.weights import load_weights as load_weights
     from wgsl_kernels.ops.signal.transforms import Namespace as _Transforms
     from wgsl_kernels.tfjs import *  # noqa: F403  TensorFlow.js's names, which serve here too
 
@@ -127,7 +130,8 @@ _register_own()
 _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
-_LAZY = ("dev", "nn", "testing", "tfjs")
+_LAZY = ("data", "dev", "nn", "testing", "tfjs")
+_FROM_NN = ("load_weights", "summary")
 
 
 def _lazily(name: str) -> _Any:
@@ -136,6 +140,9 @@ def _lazily(name: str) -> _Any:
 
     if name in _LAZY:
         return importlib.import_module(f"wgsl_kernels.{name}")
+    if name in _FROM_NN:
+        globals()[name] = found = getattr(importlib.import_module("wgsl_kernels.nn"), name)
+        return found
     from wgsl_kernels.ops.names.names import aliases
 
     if name in aliases():

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
 EVERYWHERE = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+
+
+def _any(value: Any) -> Any:
+    return value
 
 
 def _drawn(*shape: int, seed: int = 0) -> wk.Tensor:
@@ -147,7 +153,8 @@ def test_recurrent_layers_are_the_loops_of_their_papers(reverse: bool, backend: 
 def test_a_state_continues_a_sequence(backend: str) -> None:
     with wk.use_backend(backend):
         x = _drawn(2, 6, 3)
-        for layer in (wk.nn.lstm(3, 4), wk.nn.gru(3, 4)):
+        layers: list[Any] = [wk.nn.lstm(3, 4), wk.nn.gru(3, 4)]
+        for layer in layers:
             whole, _ = layer(x)
             first, state = layer(x[:, :4])
             rest, _ = layer(x[:, 4:], state)
@@ -230,7 +237,7 @@ def test_layers_say_what_they_are() -> None:
     ("make", "expected"),
     [
         (lambda: wk.nn.dense(0, 3), "dense: inputs is 0; want 1 or more"),
-        (lambda: wk.nn.dense(2.5, 3), "dense: inputs is 2.5"),
+        (lambda: wk.nn.dense(_any(2.5), 3), "dense: inputs is 2.5"),
         (
             lambda: wk.nn.conv(4, 6, 3, groups=5),
             "groups is 5; want a number that divides inputs, 4",
@@ -240,7 +247,7 @@ def test_layers_say_what_they_are() -> None:
         (lambda: wk.nn.group_norm(6, 4), "want a number that divides 6"),
         (lambda: wk.nn.batch_norm(6, momentum=2), "momentum is 2; want one in"),
         (lambda: wk.nn.dropout(1.0), "rate is 1.0; want one in"),
-        (lambda: wk.nn.sequential([wk.relu]), r"layers\[0\] is .*sequential\(\*layers\)"),
+        (lambda: wk.nn.sequential(_any([wk.relu])), r"layers\[0\] is .*sequential\(\*layers\)"),
         (lambda: wk.nn.multi_head_attention(10, 4), "want a number that divides 10"),
         (lambda: wk.nn.orthogonal((3,)), "want at least two axes"),
         (lambda: wk.nn.batch_norm(3)(wk.ones((4, 1))), r"want \[..., 3\]"),

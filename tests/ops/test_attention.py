@@ -14,12 +14,13 @@ Array = np.ndarray[Any, Any]
 
 
 def _reference(q: Array, k: Array, v: Array, allowed: Array, added: Array | float = 0.0) -> Array:
+    q, k, v = (one.astype(np.float64) for one in (q, k, v))
     times = q.shape[-3] // k.shape[-3]
     k, v = np.repeat(k, times, -3), np.repeat(v, times, -3)
     scores = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1]) + added
     weights = np.where(allowed, np.exp(scores - scores.max(-1, keepdims=True)), 0.0)
     total = weights.sum(-1, keepdims=True)
-    return np.where(total > 0, weights / np.where(total > 0, total, 1), 0) @ v
+    return np.asarray(np.where(total > 0, weights / np.where(total > 0, total, 1), 0) @ v)
 
 
 def _inputs(heads: int, key_heads: int, steps: int, length: int) -> list[Array]:
@@ -46,8 +47,8 @@ def test_attention_is_that_of_numpy(heads: int, key_heads: int, masked: str, bac
         allowed[..., 1, :] = False  # a query that attends to nothing
     with wk.use_backend(backend):
         found = wk.scaled_dot_product_attention(q, k, v, **options).numpy()
-    wide = [one.astype(np.float64) for one in (q, k, v)]
-    np.testing.assert_allclose(found, _reference(*wide, allowed, added), rtol=1e-4, atol=1e-5)
+    expected = _reference(q, k, v, allowed, added)
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 @EVERYWHERE
@@ -84,8 +85,8 @@ def test_its_gradient_is_that_of_differences() -> None:
 def test_what_does_not_fit_is_refused(
     shapes: tuple[tuple[int, ...], ...], mask: tuple[int, ...] | None, expected: str, backend: str
 ) -> None:
+    given = None if mask is None else np.ones(mask, bool)
     with wk.use_backend(backend), pytest.raises(wk.ShapeError, match=expected):
-        given = None if mask is None else np.ones(mask, bool)
         wk.scaled_dot_product_attention(*map(wk.ones, shapes), mask=given)
 
 

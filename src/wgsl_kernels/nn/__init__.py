@@ -41,3 +41,7 @@ from wgsl_kernels.nn.structure import Dropout as Dropout
 from wgsl_kernels.nn.structure import Sequential as Sequential
 from wgsl_kernels.nn.structure import dropout as dropout
 from wgsl_kernels.nn.structure import sequential as sequential
+from wgsl_kernels.nn.summary import LayerSummary as LayerSummary
+from wgsl_kernels.nn.summary import Summary as Summary
+from wgsl_kernels.nn.summary import summary as summary
+from wgsl_kernels.nn.weights import load_weights as load_weights

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats
-from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.nn.fields import count, ones, shown_by_fields, zeros
@@ -17,6 +16,7 @@ from wgsl_kernels.ops.normalization import normalization
 from wgsl_kernels.ops.reductions import reduce, statistics
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.execution.variables import Variable
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 

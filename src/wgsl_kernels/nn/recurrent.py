@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats
@@ -215,7 +215,8 @@ def _states(
     """
     if state is None:
         return (creation.zeros(shape, dtype=like.dtype),) * number
-    found = tuple(map(as_floats, state)) if isinstance(state, (tuple, list)) else ()
+    given: Any = state
+    found = tuple(map(as_floats, given)) if isinstance(given, (tuple, list)) else ()
     if len(found) != number or any(one.shape != shape for one in found):
         shapes = " and ".join(show(one.shape) for one in found) or repr(type(state).__name__)
         raise ShapeError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,8 @@ from wgsl_kernels.ops.random import distributions
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.ops.random.streams import Generator
 
@@ -77,7 +78,7 @@ class Sequential:
     def __call__(
         self, x: TensorLike, *, train: bool = False, generator: Generator | None = None
     ) -> Tensor:
-        """Return what the last layer gives; ``train`` and ``generator`` go to all that take them."""
+        """Return what the last layer gives; both options go to the layers that take them."""
         given = {"train": train, "generator": generator}
         y: Any = x
         for layer, takes in zip(self.layers, self.options, strict=True):

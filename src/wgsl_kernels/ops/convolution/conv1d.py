@@ -47,7 +47,8 @@ def conv1d(
         data_format: ``"NWC"`` or ``"NCW"``.
         dilation: Elements from one that the filter reads to the next.
         dim_rounding_mode: As `conv2d` takes it.
-        groups: Parts of the channels that are convolved apart; the filter then has channels / groups.
+        groups: Parts of the channels that are convolved apart; the filter then has channels /
+            groups.
 
     Returns:
         The format of ``x``, with out channels.

@@ -1,0 +1,193 @@
+"""Arrays in batches, shuffled anew in each epoch, the next ones read while others compute."""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.attributes import flag, integer
+from wgsl_kernels.ops.indexing import gather
+from wgsl_kernels.wgsl.errors.words import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Array = np.ndarray[Any, Any]
+
+
+class Batches:
+    """An iterable of batches: each time that it is gone through is an epoch.
+
+    Attributes:
+        epoch: How many were begun. It decides the order: set it to go on where a run has ended.
+    """
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        size: int,
+        *,
+        shuffle: bool,
+        seed: int,
+        drop_last: bool,
+        pad_last: bool,
+        prefetch: int,
+    ) -> None:
+        """Check the arguments; users call `batches`."""
+        self._x, self._y = _rows("x", x), None if y is None else _rows("y", y)
+        self._count = len(self._x)
+        if self._y is not None and len(self._y) != self._count:
+            raise ShapeError(
+                f"batches: x has {self._count} rows, y has {len(self._y)}; want as many."
+            )
+        self._size = _at_least(1, "size", size)
+        self._shuffle = flag("batches", "shuffle", shuffle)
+        self._seed = _at_least(0, "seed", seed)
+        self._drops, self._pads = (
+            flag("batches", "drop_last", drop_last),
+            flag("batches", "pad_last", pad_last),
+        )
+        if self._drops and self._pads:
+            raise ArgumentError("batches: drop_last and pad_last are True; want one of them.")
+        self._prefetch = _at_least(0, "prefetch", prefetch)
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        """Return the number of batches of an epoch."""
+        whole, rest = divmod(self._count, self._size)
+        return whole + (1 if rest and not self._drops else 0)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the batches of the next epoch."""
+        epoch, self.epoch = self.epoch, self.epoch + 1
+        order = np.arange(self._count)
+        if self._shuffle:
+            order = np.random.default_rng((self._seed, epoch)).permutation(self._count)
+        return self._batches(order)
+
+    def _batches(self, order: Array) -> Iterator[Any]:
+        parts = [order[at * self._size : (at + 1) * self._size] for at in range(len(self))]
+        if not self._prefetch:
+            yield from (self._tensors(part, self._read(part)) for part in parts)
+            return
+        with ThreadPoolExecutor(1, "wgsl-kernels-batches") as reader:
+            read: deque[Any] = deque()
+            for at, part in enumerate(parts):
+                while len(read) <= self._prefetch and at + len(read) < len(parts):
+                    read.append(reader.submit(self._read, parts[at + len(read)]))
+                yield self._tensors(part, read.popleft().result())
+
+    def _read(self, part: Array) -> list[Any]:
+        """Return the rows of a batch; those of tensors are taken on their device later."""
+        padded = self._padded(part)
+        sources = [self._x] if self._y is None else [self._x, self._y]
+        return [None if isinstance(one, Tensor) else np.asarray(one[padded]) for one in sources]
+
+    def _padded(self, part: Array) -> Array:
+        if not self._pads or len(part) == self._size:
+            return part
+        return np.concatenate([part, np.repeat(part[-1:], self._size - len(part))])
+
+    def _tensors(self, part: Array, read: list[Any]) -> Any:
+        padded = self._padded(part)
+        sources = [self._x] if self._y is None else [self._x, self._y]
+        found = [
+            gather.take(one, padded, axis=0) if isinstance(one, Tensor) else tensor(rows)
+            for one, rows in zip(sources, read, strict=True)
+        ]
+        if self._pads:
+            found.append(tensor((np.arange(len(padded)) < len(part)).astype(np.float32)))
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def __repr__(self) -> str:
+        """Return what it gives."""
+        return (
+            f"Batches({self._count} rows, {len(self)} batches of {self._size}, epoch {self.epoch})"
+        )
+
+
+def batches(
+    x: Any,
+    y: Any,
+    size: int,
+    *,
+    shuffle: bool = False,
+    seed: int = 0,
+    drop_last: bool = False,
+    pad_last: bool = False,
+    prefetch: int = 1,
+) -> Batches:
+    """Return the rows of arrays in batches, as tensors.
+
+    It can be gone through again and again; with ``shuffle`` in another order each time.
+
+    Args:
+        x: [rows, ...]: a NumPy array, a memory map, a tensor, or what has a length and gives rows
+            for an array of indices. Tensors stay on their device.
+        y: Likewise, with as many rows; None for batches of ``x`` alone.
+        size: Rows of a batch.
+        shuffle: Whether rows come in random order.
+        seed: What the orders follow from, together with the number of the epoch.
+        drop_last: Whether a last batch with fewer rows is left out.
+        pad_last: Whether it is filled up with its last row, so that all have one shape; each batch
+            then has one tensor more, weights [size]: 1, and 0 where a row was filled in.
+        prefetch: Batches that are read in a thread before they are asked for.
+
+    Returns:
+        An iterable of ``(x, y)``, of ``x``, or of these with weights; ``len`` is the number of
+        batches.
+
+    Raises:
+        ShapeError: The arrays have different numbers of rows, or none.
+        ArgumentError: An argument is none of these.
+
+    Example:
+        >>> data = wk.data.batches(np.arange(5.0), np.arange(5), 2, pad_last=True)
+        >>> for x, y, weights in data:
+        ...     print(x.tolist(), weights.tolist())
+        [0.0, 1.0] [1.0, 1.0]
+        [2.0, 3.0] [1.0, 1.0]
+        [4.0, 4.0] [1.0, 0.0]
+    """
+    return Batches(
+        x,
+        y,
+        size,
+        shuffle=shuffle,
+        seed=seed,
+        drop_last=drop_last,
+        pad_last=pad_last,
+        prefetch=prefetch,
+    )
+
+
+def _rows(name: str, value: Any) -> Any:
+    """Return what has rows.
+
+    Raises:
+        ShapeError: It has none.
+        ArgumentError: It is nothing with rows.
+    """
+    given = np.asarray(value) if isinstance(value, (list, tuple)) else value
+    if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
+        raise ArgumentError(
+            f"batches: {name} is {shown(value)}; want an array, a tensor, or what has a length and "
+            "rows."
+        )
+    if getattr(given, "ndim", 1) == 0 or not len(given):
+        raise ShapeError(f"batches: {name} has no rows; want at least one.")
+    return given
+
+
+def _at_least(least: int, name: str, value: Any) -> int:
+    given = integer("batches", name, value)
+    if given < least:
+        raise ArgumentError(f"batches: {name} is {given}; want {least} or more.")
+    return given
