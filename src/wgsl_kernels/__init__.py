@@ -131,7 +131,7 @@ _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
 _LAZY = ("data", "dev", "nn", "testing", "tfjs")
-_FROM_NN = ("load_weights", "summary")
+_OF_LAYERS = {"load_weights": "nn.weights", "summary": "nn.summary"}
 
 
 def _lazily(name: str) -> _Any:
@@ -140,8 +140,9 @@ def _lazily(name: str) -> _Any:
 
     if name in _LAZY:
         return importlib.import_module(f"wgsl_kernels.{name}")
-    if name in _FROM_NN:
-        globals()[name] = found = getattr(importlib.import_module("wgsl_kernels.nn"), name)
+    if name in _OF_LAYERS:
+        module = importlib.import_module(f"wgsl_kernels.{_OF_LAYERS[name]}")
+        globals()[name] = found = getattr(module, name)
         return found
     from wgsl_kernels.ops.names.names import aliases
 
@@ -155,4 +156,4 @@ def _lazily(name: str) -> _Any:
 
 if not _TYPE_CHECKING:  # checkers know the names
     __getattr__ = _lazily
-_publish(__name__, lazy=_LAZY, aliases="wgsl_kernels.tfjs")
+_publish(__name__, lazy=(*_LAZY, *_OF_LAYERS), aliases="wgsl_kernels.tfjs")

@@ -4,7 +4,7 @@ A file holds named tensors. What `save` is given is a model: tensors, variables 
 state (optimizers) in dicts, lists, tuples, dataclasses and other objects; a name in the file is the
 path to it, joined by ``/``: ``model/w``, ``optimizer/step``. What an optimizer keeps of a
 variable is called by the variable's path: ``optimizer/model/w/m``. See
-`wgsl_kernels.tensor_files` for the format and
+`wgsl_kernels.formats.tensor_files` for the format and
 docs/decisions/0030-state-is-saved-under-the-paths-of-its-variables.md for the names.
 """
 
@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from wgsl_kernels import tensor_files
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.capture.watch import all_or_none, at_one_moment
 from wgsl_kernels.engine.environment.errors import (
@@ -27,7 +26,8 @@ from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import Leaves, Tree
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.tensor_files import Content
+from wgsl_kernels.formats import tensor_files
+from wgsl_kernels.formats.tensor_files import Content
 from wgsl_kernels.train.slots import is_counted, name_of
 from wgsl_kernels.wgsl.errors.words import shown
 

@@ -95,7 +95,10 @@ def test_a_batch_norm_keeps_running_numbers(captured: bool, backend: str) -> Non
     with wk.use_backend(backend):
         layer, x = wk.nn.batch_norm(3, momentum=0.5), _drawn(4, 5, 3)
         given = x.numpy().astype(np.float64)
-        train: Callable[[wk.Tensor], wk.Tensor] = lambda x: layer(x, train=True)  # noqa: E731
+
+        def train(x: wk.Tensor) -> wk.Tensor:
+            return layer(x, train=True)
+
         step = wk.capture(train) if captured else train
         mean, variance = np.zeros(3), np.ones(3)
         for _ in range(3):

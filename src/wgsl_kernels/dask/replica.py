@@ -16,8 +16,8 @@ from wgsl_kernels.dask.tree import shares
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.trees.structure import replaced
+from wgsl_kernels.formats.tensor_files import read
 from wgsl_kernels.ops.random.streams import drawing_from
-from wgsl_kernels.tensor_files import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,6 +5,7 @@ own. `wgsl_kernels.save`, `load`, optimizers and derivatives take trees of layer
 other tree.
 """
 
+from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.nn.attention import KeyValueCache as KeyValueCache
 from wgsl_kernels.nn.attention import MultiHeadAttention as MultiHeadAttention
 from wgsl_kernels.nn.attention import multi_head_attention as multi_head_attention
@@ -43,5 +44,5 @@ from wgsl_kernels.nn.structure import dropout as dropout
 from wgsl_kernels.nn.structure import sequential as sequential
 from wgsl_kernels.nn.summary import LayerSummary as LayerSummary
 from wgsl_kernels.nn.summary import Summary as Summary
-from wgsl_kernels.nn.summary import summary as summary
-from wgsl_kernels.nn.weights import load_weights as load_weights
+
+_publish(__name__)

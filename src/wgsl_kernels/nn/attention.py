@@ -9,7 +9,6 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats, tensor
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.nn.fields import count, shown_by_fields
-from wgsl_kernels.nn.initializers import glorot_uniform
 from wgsl_kernels.nn.linear import Dense, dense
 from wgsl_kernels.ops.linear_algebra import attention
 from wgsl_kernels.ops.shapes import creation, ranges
@@ -174,7 +173,7 @@ def multi_head_attention(
     key_heads: int | None = None,
     context: int | None = None,
     bias: bool = True,
-    initializer: Initializer = glorot_uniform,
+    initializer: Initializer | None = None,
     generator: Generator | None = None,
 ) -> MultiHeadAttention:
     """Return a layer of attention with several heads.

@@ -87,7 +87,7 @@ def conv(
     dilations: Pair = 1,
     groups: int = 1,
     bias: bool = True,
-    initializer: Initializer = glorot_uniform,
+    initializer: Initializer | None = None,
     generator: Generator | None = None,
 ) -> Conv:
     """Return a layer that convolves sequences, images or volumes, channels last.
@@ -102,7 +102,8 @@ def conv(
         dilations: Elements from one that the window reads to the next.
         groups: Parts of the channels that are convolved apart: it divides inputs and outputs.
         bias: Whether it adds one, which is 0 at first.
-        initializer: Gives the weight's first values, of a shape and the keyword ``generator``.
+        initializer: Gives the weight's first values, of a shape and the keyword ``generator``;
+            `glorot_uniform`, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
@@ -123,7 +124,7 @@ def conv(
             f"{results}."
         )
     shape = (*_window("conv", window), channels // parts, results)
-    weight = variable(initializer(shape, generator=generator))
+    weight = variable((initializer or glorot_uniform)(shape, generator=generator))
     return Conv(weight, zeros(results) if bias else None, strides, pad, dilations, parts)
 
 
@@ -136,7 +137,7 @@ def depthwise_conv(
     pad: Padding = "valid",
     dilations: Pair = 1,
     bias: bool = True,
-    initializer: Initializer = glorot_uniform,
+    initializer: Initializer | None = None,
     generator: Generator | None = None,
 ) -> Conv:
     """Return a layer that convolves each channel by itself: `conv` with a group per channel.
@@ -243,7 +244,7 @@ def conv_transpose(
     strides: Pair = 1,
     pad: str | int = "valid",
     bias: bool = True,
-    initializer: Initializer = glorot_uniform,
+    initializer: Initializer | None = None,
     generator: Generator | None = None,
 ) -> ConvTranspose:
     """Return the transpose of `conv`, which makes sequences, images or volumes larger.
@@ -271,7 +272,7 @@ def conv_transpose(
     if pad not in ("valid", "same") and (not isinstance(pad, int) or pad < 0):
         raise ArgumentError(f"{op}: pad is {shown(pad)}; want 'valid', 'same' or a number.")
     shape = (*_window(op, window), results, channels)
-    weight = variable(initializer(shape, generator=generator))
+    weight = variable((initializer or glorot_uniform)(shape, generator=generator))
     return ConvTranspose(weight, zeros(results) if bias else None, strides, pad)
 
 

@@ -47,7 +47,7 @@ def dense(
     outputs: int,
     *,
     bias: bool = True,
-    initializer: Initializer = glorot_uniform,
+    initializer: Initializer | None = None,
     generator: Generator | None = None,
 ) -> Dense:
     """Return a layer that gives ``x @ weight + bias``.
@@ -56,7 +56,8 @@ def dense(
         inputs: The length of the last axis of what it takes.
         outputs: The length of the last axis of what it gives.
         bias: Whether it adds one, which is 0 at first.
-        initializer: Gives the weight's first values, of a shape and the keyword ``generator``.
+        initializer: Gives the weight's first values, of a shape and the keyword ``generator``;
+            `glorot_uniform`, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
@@ -70,7 +71,7 @@ def dense(
         (5, 10)
     """
     shape = count("dense", "inputs", inputs), count("dense", "outputs", outputs)
-    weight = variable(initializer(shape, generator=generator))
+    weight = variable((initializer or glorot_uniform)(shape, generator=generator))
     return Dense(weight, zeros(outputs) if bias else None)
 
 
@@ -100,7 +101,7 @@ def embedding(
     rows: int,
     features: int,
     *,
-    initializer: Initializer = random.random_normal,
+    initializer: Initializer | None = None,
     generator: Generator | None = None,
 ) -> Embedding:
     """Return a layer that gives the rows of a matrix by their numbers.
@@ -108,7 +109,8 @@ def embedding(
     Args:
         rows: How many there are.
         features: How long each is.
-        initializer: Gives the first values, of a shape and the keyword ``generator``.
+        initializer: Gives the first values, of a shape and the keyword ``generator``; unit normal
+            numbers, if left out.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
@@ -119,4 +121,5 @@ def embedding(
         (1, 3, 16)
     """
     shape = count("embedding", "rows", rows), count("embedding", "features", features)
-    return Embedding(variable(initializer(shape, generator=generator)))
+    values = (initializer or random.random_normal)(shape, generator=generator)
+    return Embedding(variable(values))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels import tensor_files
 from wgsl_kernels.engine.capture.watch import all_or_none
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
@@ -17,9 +16,10 @@ from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.formats import tensor_files
+from wgsl_kernels.formats.torch_files import read_torch_file
 from wgsl_kernels.nn.layouts import IGNORED, LAYOUTS, Source, fields_of
 from wgsl_kernels.nn.structure import Sequential
-from wgsl_kernels.nn.torch_files import read_torch_file
 from wgsl_kernels.nn.walk import is_layer, parts_of
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -61,9 +61,9 @@ def load_weights(
     anything does not fit, nothing is changed.
 
     Names are paths in the model joined by dots, as ``state_dict`` has them: ``encoder.0.weight``;
-    layers of a `wgsl_kernels.nn.sequential` are called by their numbers alone. A layout says what
-    a library calls the fields of each layer of `wgsl_kernels.nn` and how it lays them out:
-    ``torch`` turns dense layers over and puts windows of convolutions first; ``keras`` has other names and
+    layers of a `wgsl_kernels.nn.sequential` are called by their numbers alone. A layout says what a
+    library calls the fields of each layer of `wgsl_kernels.nn`, and how it lays them out: ``torch``
+    turns dense layers over and puts windows of convolutions last; ``keras`` has other names and
     another order of a GRU's gates.
 
     Args:

@@ -138,7 +138,8 @@ class _Reader:
     def _refused(self, what: str) -> ArgumentError:
         return ArgumentError(
             f"load_weights: {self._file} wants {what}, which is not needed for tensors, and "
-            "nothing of a file is executed here; save a state_dict: torch.save(model.state_dict(), path)."
+            "nothing of a file is executed here; save tensors alone: "
+            "torch.save(model.state_dict(), path)."
         )
 
     def push(self, value: Any) -> None:

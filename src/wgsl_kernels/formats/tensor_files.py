@@ -19,7 +19,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, Wg
 from wgsl_kernels.engine.environment.files import path_of, write_whole
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
-from wgsl_kernels.tensor_header import (
+from wgsl_kernels.formats.tensor_header import (
     BFLOAT16,
     RESERVED,
     STORED,

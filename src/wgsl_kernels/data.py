@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import flag, integer
 from wgsl_kernels.ops.indexing import gather
@@ -191,3 +192,6 @@ def _at_least(least: int, name: str, value: Any) -> int:
     if given < least:
         raise ArgumentError(f"batches: {name} is {given}; want {least} or more.")
     return given
+
+
+_publish(__name__)

@@ -1,0 +1,1 @@
+"""File formats of tensors: safetensors, and those that PyTorch writes."""
