@@ -1,0 +1,236 @@
+"""The server: what an editor asks, answered from the documents as they are at the moment."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+
+from wgsl_kernels.backends.webgpu.modules.files import note_unsaved
+from wgsl_kernels.lsp import commands
+from wgsl_kernels.lsp.completion import completions
+from wgsl_kernels.lsp.documents import SHADERS, Document, document, saved
+from wgsl_kernels.lsp.findings import diagnostics, findings_of
+from wgsl_kernels.lsp.meaning import definition, hover
+from wgsl_kernels.lsp.reading import read
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from wgsl_kernels.wgsl.errors.findings import Finding
+
+_Answer = TypeVar("_Answer")
+SHOW = "wgsl-kernels.show"
+"""The command of the code lens: show what runs."""
+_SETTLED_SECONDS = 0.1
+"""How long typing rests before the text is looked at."""
+
+
+@dataclass
+class _State:
+    """What is known of an open document.
+
+    Attributes:
+        checked: The text that ``check`` ran on, and what it found.
+        published: The documents that have findings of this one.
+        tasks: What is under way for it.
+    """
+
+    checked: tuple[str, list[Finding]] = ("", [])
+    published: dict[str, list[lsp.Diagnostic]] = field(default_factory=dict)
+    tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+
+
+class WgslServer(LanguageServer):
+    """A language server for WGSL in shader files and in Python files.
+
+    Documents come whole at each change: what a line's end is, pygls and editors do not agree on.
+    All that reads texts runs in one thread beside the loop, which always listens.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "wgsl-kernels",
+            version("wgsl-kernels"),
+            text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
+        )
+        self.states: dict[str, _State] = {}
+        self.checks_saved = True
+        self._reader = ThreadPoolExecutor(1, "reader")
+
+    def document(self, uri: str) -> Document:
+        """Return a document as it is now."""
+        found = self.workspace.get_text_document(uri)
+        encoding = str(self.workspace.position_encoding or "utf-16")
+        return document(uri, found.path, found.source, encoding)
+
+    async def beside(self, work: Callable[..., _Answer], *arguments: Any) -> _Answer:
+        """Have the reader's thread do something."""
+        return await asyncio.get_running_loop().run_in_executor(self._reader, work, *arguments)
+
+    def start(self, uri: str, what: str, work: Coroutine[Any, Any, None]) -> None:
+        """Start work for a document, in place of the same that is under way."""
+        tasks = self.states[uri].tasks
+        if what in tasks:
+            tasks[what].cancel()
+        tasks[what] = asyncio.get_running_loop().create_task(work)
+
+    def changed(self, uri: str) -> None:
+        """Look at a document again, and at those that may import from it."""
+        path = Path(self.document(uri).path)
+        for one in self.states if path.suffix in SHADERS else (uri,):
+            self.start(one, "read", self._read(one))
+
+    async def _read(self, uri: str) -> None:
+        await asyncio.sleep(_SETTLED_SECONDS)
+        now = self.document(uri)
+        found = await self.beside(findings_of, now)
+        text, kept = self.states[uri].checked
+        await self.publish(now, [*found, *(kept if text == now.text else ())])
+
+    async def check(self, uri: str) -> None:
+        """Run ``check`` on a document that was saved."""
+        now = self.document(uri)
+        if now.shaders:
+            self.states[uri].checked = (now.text, await commands.checked(now.path) or [])
+            self.changed(uri)
+
+    async def publish(self, now: Document, found: list[Finding]) -> None:
+        """Send the findings of a document, and take back those that are no more."""
+        state = self.states[now.uri]
+        by_uri = await self.beside(diagnostics, now, found)
+        for uri in {*by_uri, *state.published}:
+            state.published[uri] = by_uri.get(uri, [])
+            self._send(uri)
+
+    def close(self, uri: str) -> None:
+        """Forget a document."""
+        state = self.states.pop(uri, _State())
+        for task in state.tasks.values():
+            task.cancel()
+        for one in state.published:
+            self._send(one)
+
+    def _send(self, uri: str) -> None:
+        every = [one for state in self.states.values() for one in state.published.get(uri, ())]
+        unique = {repr(one): one for one in every}
+        params = lsp.PublishDiagnosticsParams(uri, list(unique.values()))
+        self.text_document_publish_diagnostics(params)
+
+
+def serve() -> None:
+    """Serve an editor on standard input and output until it says that it ends."""
+    server().start_io()
+
+
+def server() -> WgslServer:
+    """Return a server with all that it answers to."""
+    made = WgslServer()
+    made.feature(lsp.INITIALIZE)(_initialize)
+    made.feature(lsp.TEXT_DOCUMENT_DID_OPEN)(_changed)
+    made.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)(_changed)
+    made.feature(lsp.TEXT_DOCUMENT_DID_SAVE)(_saved)
+    made.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)(_closed)
+    made.feature(lsp.TEXT_DOCUMENT_HOVER)(_hover)
+    made.feature(lsp.TEXT_DOCUMENT_DEFINITION)(_definition)
+    triggers = lsp.CompletionOptions(trigger_characters=[".", ":", "@"])
+    made.feature(lsp.TEXT_DOCUMENT_COMPLETION, triggers)(_completion)
+    made.feature(lsp.TEXT_DOCUMENT_CODE_LENS)(_code_lens)
+    made.command(SHOW)(_show)
+    return made
+
+
+def _initialize(ls: WgslServer, params: lsp.InitializeParams) -> None:
+    options = params.initialization_options
+    if isinstance(options, dict):
+        ls.checks_saved = bool(options.get("checkOnSave", True))
+
+
+async def _changed(
+    ls: WgslServer, params: lsp.DidOpenTextDocumentParams | lsp.DidChangeTextDocumentParams
+) -> None:
+    uri = params.text_document.uri
+    ls.states.setdefault(uri, _State())
+    now = ls.document(uri)
+    if now.path.suffix in SHADERS:
+        await ls.beside(note_unsaved, now.path, now.text)
+    ls.changed(uri)
+
+
+async def _saved(ls: WgslServer, params: lsp.DidSaveTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    if ls.checks_saved and uri in ls.states:
+        ls.start(uri, "check", ls.check(uri))
+
+
+async def _closed(ls: WgslServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    uri = params.text_document.uri
+    await ls.beside(note_unsaved, ls.document(uri).path, None)
+    ls.close(uri)
+
+
+async def _hover(ls: WgslServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    now = ls.document(params.text_document.uri)
+    at = now.offset(params.position)
+    shader = now.shader_at(at)
+    if shader is None:
+        return None
+    found = await ls.beside(lambda: hover(read(now.path, shader, at), at))
+    if found is None:
+        return None
+    words = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.words)
+    return lsp.Hover(words, now.range(found.span.begin, found.span.end))
+
+
+async def _definition(ls: WgslServer, params: lsp.DefinitionParams) -> lsp.Location | None:
+    now = ls.document(params.text_document.uri)
+    at = now.offset(params.position)
+    shader = now.shader_at(at)
+    if shader is None:
+        return None
+    found = await ls.beside(lambda: definition(read(now.path, shader, at), at))
+    if found is None:
+        return None
+    home = now if found.path == now.path else saved(found.path, now.encoding)
+    span = home.range(found.span.begin, found.span.end)
+    return lsp.Location(home.uri, span)
+
+
+async def _completion(ls: WgslServer, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+    now = ls.document(params.text_document.uri)
+    at = now.offset(params.position)
+    shader = now.shader_at(at)
+    return [] if shader is None else await ls.beside(completions, now, shader, at)
+
+
+async def _code_lens(ls: WgslServer, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
+    now = ls.document(params.text_document.uri)
+    return [
+        lsp.CodeLens(
+            now.range(one.begin, one.begin),
+            command=lsp.Command("show what runs", SHOW, arguments=[now.uri, one.kernel]),
+        )
+        for one in now.shaders
+        if one.kernel or not one.is_inline
+    ]
+
+
+async def _show(ls: WgslServer, uri: str, kernel: str) -> str:
+    """Return what ``show`` prints, and have the editor open it."""
+    now = ls.document(uri)
+    text = await commands.shown(now.path, kernel)
+    folder = Path(tempfile.gettempdir(), "wgsl-kernels-show")
+    folder.mkdir(exist_ok=True)
+    file = folder / f"{kernel or now.path.stem}.txt"
+    file.write_text(text, encoding="utf-8")
+    window = ls.client_capabilities.window
+    if window is not None and window.show_document is not None:
+        ls.window_show_document(lsp.ShowDocumentParams(file.as_uri(), take_focus=True))
+    return text
