@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
 from wgsl_kernels.backends.webgpu.templates.prelude import TABLE, is_prelude_name, prelude_names
-from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.lsp.documents import path_of
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.source import SEPARATOR, WILDCARD
@@ -28,8 +27,23 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Span, Text
     from wgsl_kernels.wgsl.types.kinds import Type
 
-_TEMPLATES = ("tensors/*.wesl", "templates/*_slots.wesl", "templates/any_kernel.wgsl")
+_TEMPLATES = (
+    "tensors/*.wesl",
+    "templates/map_slots.wesl",
+    "templates/reduce_slots.wesl",
+    "templates/*_slots.wesl",
+    "templates/any_kernel.wgsl",
+)
 """Where the composer has what it declares for kernels, and the defaults of their hooks."""
+_CALLED = {
+    "T": "T_X",
+    "append": "wk_join",
+    "apply": "wk_applied",
+    "finish": "wk_finished",
+    "op": "wk_item",
+    "settle": "wk_settled",
+}
+"""What templates call some of it."""
 
 
 class Hover(NamedTuple):
@@ -87,20 +101,19 @@ def definition(reading: Reading, at: int) -> Target | None:
     symbol = named.symbol
     if symbol is not None and symbol.ident.begin != named.ident.begin:
         return Target(reading.path, symbol.ident.span, reading.text)
-    return _in_templates(named.ident.name, is_hook=symbol is not None)
+    return _in_templates(reading, named.ident.name)
 
 
 def declared_type(reading: Reading, symbol: Symbol) -> Type | None:
     """Return the type of a value that the shader declares, for tensors of float32."""
     node = reading.node_of(symbol)
-    if isinstance(node, (tree.Var, tree.Value, tree.Parameter)):
-        if node.type is not None:
-            every = (*reading.module.declarations, *reading.imported, *reading.given.declarations)
-            return NamedTypes(every).of(node.type)
-        value = node.value if isinstance(node, (tree.Var, tree.Value)) else None
-        found = None if value is None else reading.types.value_of(value)
-        return None if found is None else concrete(found)
-    return None
+    if not isinstance(node, (tree.Var, tree.Value, tree.Parameter)):
+        return None
+    if node.type is not None:
+        every = (*reading.module.declarations, *reading.imported, *reading.given.declarations)
+        return NamedTypes(every).of(node.type)
+    found = reading.types.value_of(node.value) if node.value is not None else None
+    return None if found is None else concrete(found)
 
 
 def row_of(reading: Reading, name: str) -> str | None:
@@ -247,20 +260,14 @@ def _field(reading: Reading, member: tree.Access) -> Target | None:
     return None
 
 
-def _in_templates(name: str, *, is_hook: bool) -> Target | None:
-    """Return what the composer has for a name of the prelude, or a template by default for a hook.
-
-    There a tensor is called X.
-    """
-    spelt = {name, f"wk_{name}"} if is_hook else {name, re.sub(r"_(\w+?)(_at)?$", r"_X\2", name)}
-    for pattern in _TEMPLATES:
+def _in_templates(reading: Reading, name: str) -> Target | None:
+    """Return where the composer has a name of the prelude, or a hook; a tensor is X there."""
+    spelt = {name, f"wk_{name}", _CALLED.get(name), re.sub(r"_(\w+?)(_at)?$", r"_X\2", name)}
+    is_product = "a_at" in reading.module.functions
+    for pattern in ("templates/product_slots.wesl",) if is_product else _TEMPLATES:
         for path in sorted(shaders_folder().glob(pattern)):
-            try:
-                text = read_text(path)
-                found = parse_source(text).module.declarations
-            except ShaderError:
-                continue
-            for one in found:
+            text = read_text(path)
+            for one in parse_source(text).module.declarations:
                 if not isinstance(one, (tree.ConstAssert, tree.Broken)) and one.name in spelt:
                     return Target(path, one.ident.span, text)
     return None

@@ -68,7 +68,7 @@ class WgslServer(LanguageServer):
     def document(self, uri: str) -> Document:
         """Return a document as it is now."""
         found = self.workspace.get_text_document(uri)
-        encoding = str(self.workspace.position_encoding or "utf-16")
+        encoding = lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
         return document(uri, found.path, found.source, encoding)
 
     async def beside(self, work: Callable[..., _Answer], *arguments: Any) -> _Answer:
