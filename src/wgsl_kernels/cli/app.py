@@ -163,7 +163,7 @@ def serve_editor() -> None:
         try:
             from wgsl_kernels.lsp.server import serve
         except ModuleNotFoundError as error:
-            if error.name not in ("lsprotocol", "pygls"):
+            if (error.name or "").partition(".")[0] not in ("lsprotocol", "pygls"):
                 raise
             raise ArgumentError('lsp: wants pygls; pip install "wgsl-kernels[lsp]".') from None
         serve()

@@ -13,7 +13,7 @@ from lsprotocol import types as lsp
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.lsp.embedded import Shader, shaders_in
 
-SHADERS = (".wgsl", ".wesl")
+_LANGUAGES = {".wgsl": "wgsl", ".wesl": "wesl", ".py": "python"}
 _BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}
 
 
@@ -26,19 +26,26 @@ class Document:
         path: Its file.
         text: What it holds; line ends are single newlines.
         encoding: In what the editor counts columns: the units of utf-8, utf-16 or utf-32.
+        language: What it is, as the editor or its name says: wgsl, wesl or python.
     """
 
     uri: str
     path: Path
     text: str = field(repr=False)
     encoding: str = "utf-16"
+    language: str = ""
+
+    @property
+    def is_shader(self) -> bool:
+        """Whether it is WGSL as a whole."""
+        return self.language in ("wgsl", "wesl")
 
     @functools.cached_property
     def shaders(self) -> list[Shader]:
         """The WGSL in it."""
-        if self.path.suffix in SHADERS:
+        if self.is_shader:
             return [Shader(self.text, 0, len(self.text), is_inline=False)]
-        return shaders_in(self.text) if self.path.suffix == ".py" else []
+        return shaders_in(self.text) if self.language == "python" else []
 
     def shader_at(self, offset: int) -> Shader | None:
         """Return the WGSL around a place."""
@@ -86,10 +93,13 @@ class Document:
         return len(encoded) // (_BYTES[self.encoding])
 
 
-def document(uri: str, path: str, text: str, encoding: str = "utf-16") -> Document:
+def document(
+    uri: str, path: str, text: str, encoding: str = "utf-16", language: str | None = None
+) -> Document:
     """Return a document with the text that an editor has."""
     plain = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    return Document(uri, Path(path), plain, encoding)
+    known = _LANGUAGES.get(Path(path).suffix, language or "")
+    return Document(uri, Path(path), plain, encoding, known)
 
 
 def saved(path: Path, encoding: str) -> Document:

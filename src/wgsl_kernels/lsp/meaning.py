@@ -27,14 +27,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Span, Text
     from wgsl_kernels.wgsl.types.kinds import Type
 
-_TEMPLATES = (
-    "tensors/*.wesl",
-    "templates/map_slots.wesl",
-    "templates/reduce_slots.wesl",
-    "templates/*_slots.wesl",
-    "templates/any_kernel.wgsl",
-)
-"""Where the composer has what it declares for kernels, and the defaults of their hooks."""
+_PRELUDE = ("tensors/*.wesl", "templates/any_kernel.wgsl")
+"""Where the composer has what it declares for kernels."""
+_HOOKS = ("map_slots", "reduce_slots", "scan_slots", "window_slots")
+"""Where the defaults of hooks are; a product's are elsewhere."""
 _CALLED = {
     "T": "T_X",
     "append": "wk_join",
@@ -101,7 +97,7 @@ def definition(reading: Reading, at: int) -> Target | None:
     symbol = named.symbol
     if symbol is not None and symbol.ident.begin != named.ident.begin:
         return Target(reading.path, symbol.ident.span, reading.text)
-    return _in_templates(reading, named.ident.name)
+    return _in_templates(reading, named.ident.name, is_hook=symbol is not None)
 
 
 def declared_type(reading: Reading, symbol: Symbol) -> Type | None:
@@ -260,11 +256,11 @@ def _field(reading: Reading, member: tree.Access) -> Target | None:
     return None
 
 
-def _in_templates(reading: Reading, name: str) -> Target | None:
+def _in_templates(reading: Reading, name: str, *, is_hook: bool) -> Target | None:
     """Return where the composer has a name of the prelude, or a hook; a tensor is X there."""
     spelt = {name, f"wk_{name}", _CALLED.get(name), re.sub(r"_(\w+?)(_at)?$", r"_X\2", name)}
-    is_product = "a_at" in reading.module.functions
-    for pattern in ("templates/product_slots.wesl",) if is_product else _TEMPLATES:
+    hooks = ("product_slots",) if "a_at" in reading.module.functions else _HOOKS
+    for pattern in [f"templates/{one}.wesl" for one in hooks] if is_hook else _PRELUDE:
         for path in sorted(shaders_folder().glob(pattern)):
             text = read_text(path)
             for one in parse_source(text).module.declarations:

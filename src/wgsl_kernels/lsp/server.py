@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import tempfile
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
 
 from wgsl_kernels.backends.webgpu.modules.files import note_unsaved
 from wgsl_kernels.lsp import commands
 from wgsl_kernels.lsp.completion import completions
-from wgsl_kernels.lsp.documents import SHADERS, Document, document, saved
+from wgsl_kernels.lsp.documents import Document, document, saved
 from wgsl_kernels.lsp.findings import diagnostics, findings_of
 from wgsl_kernels.lsp.meaning import definition, hover
 from wgsl_kernels.lsp.reading import read
@@ -69,24 +71,31 @@ class WgslServer(LanguageServer):
         """Return a document as it is now."""
         found = self.workspace.get_text_document(uri)
         encoding = lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
-        return document(uri, found.path, found.source, encoding)
+        return document(uri, found.path, found.source, encoding, found.language_id)
 
     async def beside(self, work: Callable[..., _Answer], *arguments: Any) -> _Answer:
         """Have the reader's thread do something."""
         return await asyncio.get_running_loop().run_in_executor(self._reader, work, *arguments)
 
-    def start(self, uri: str, what: str, work: Coroutine[Any, Any, None]) -> None:
+    def start(self, uri: str, what: str, work: Callable[[str], Coroutine[Any, Any, None]]) -> None:
         """Start work for a document, in place of the same that is under way."""
         tasks = self.states[uri].tasks
         if what in tasks:
             tasks[what].cancel()
-        tasks[what] = asyncio.get_running_loop().create_task(work)
+        tasks[what] = asyncio.get_running_loop().create_task(self._logged(work, uri))
+
+    async def _logged(self, work: Callable[[str], Coroutine[Any, Any, None]], uri: str) -> None:
+        """Do work whose end nobody awaits; the editor's log has what it raises."""
+        try:
+            await work(uri)
+        except Exception as error:
+            words = "".join(traceback.format_exception(error))
+            self.window_log_message(lsp.LogMessageParams(lsp.MessageType.Error, words))
 
     def changed(self, uri: str) -> None:
         """Look at a document again, and at those that may import from it."""
-        path = Path(self.document(uri).path)
-        for one in self.states if path.suffix in SHADERS else (uri,):
-            self.start(one, "read", self._read(one))
+        for one in self.states if self.document(uri).is_shader else (uri,):
+            self.start(one, "read", self._read)
 
     async def _read(self, uri: str) -> None:
         await asyncio.sleep(_SETTLED_SECONDS)
@@ -121,7 +130,9 @@ class WgslServer(LanguageServer):
     def _send(self, uri: str) -> None:
         every = [one for state in self.states.values() for one in state.published.get(uri, ())]
         unique = {repr(one): one for one in every}
-        params = lsp.PublishDiagnosticsParams(uri, list(unique.values()))
+        is_open = uri in self.states
+        version = self.workspace.get_text_document(uri).version if is_open else None
+        params = lsp.PublishDiagnosticsParams(uri, list(unique.values()), version)
         self.text_document_publish_diagnostics(params)
 
 
@@ -159,7 +170,7 @@ async def _changed(
     uri = params.text_document.uri
     ls.states.setdefault(uri, _State())
     now = ls.document(uri)
-    if now.path.suffix in SHADERS:
+    if now.is_shader:
         await ls.beside(note_unsaved, now.path, now.text)
     ls.changed(uri)
 
@@ -167,12 +178,12 @@ async def _changed(
 async def _saved(ls: WgslServer, params: lsp.DidSaveTextDocumentParams) -> None:
     uri = params.text_document.uri
     if ls.checks_saved and uri in ls.states:
-        ls.start(uri, "check", ls.check(uri))
+        ls.start(uri, "check", ls.check)
 
 
 async def _closed(ls: WgslServer, params: lsp.DidCloseTextDocumentParams) -> None:
     uri = params.text_document.uri
-    await ls.beside(note_unsaved, ls.document(uri).path, None)
+    await ls.beside(note_unsaved, Path(to_fs_path(uri) or uri), None)
     ls.close(uri)
 
 

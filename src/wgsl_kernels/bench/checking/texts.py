@@ -16,13 +16,14 @@ from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.wgsl.lint.lint import lint
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 _PRODUCT = frozenset({"a_at", "b_at", "b_vec4"})
@@ -66,6 +67,8 @@ def lint_kernel(name: str) -> list[Finding]:
 def lint_source(source: Source, kernel: str = "") -> list[Finding]:
     """Return what can be said of a shader's own file with what it imports."""
     others = [one for file in source.imported for one in file.module.declarations]
+    if "Attrs" in source.structs and "attrs" not in source.declared:
+        others += parse(Text("", "var<private> attrs: Attrs;")).declarations
     is_product = not _PRODUCT.isdisjoint(source.own.module.functions)
     known = (
         _AnyName() if is_product else _KnownNames((*prelude_names(source.own), *source.declared))

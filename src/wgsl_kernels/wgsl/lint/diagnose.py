@@ -33,7 +33,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -65,7 +65,8 @@ def diagnose(
     found += _without_return(module)
     types = infer((*module.declarations, *others))
     found += [*overflow_remarks(module, types), *size_remarks(module, types)]
-    found += _misfits(module, types)
+    structs = [one for one in (*module.declarations, *others) if isinstance(one, tree.Struct)]
+    found += _misfits(module, types, structs)
     return sorted(found, key=_begin)
 
 
@@ -157,11 +158,12 @@ def _returns(node: tree.Statement | tree.Continuing | None) -> bool:
     return False
 
 
-def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
+def _misfits(module: tree.Module, types: Types, structs: Sequence[tree.Struct]) -> Iterator[Remark]:
     """Yield types that do not fit together."""
     noted = {one.span.begin for one in _immutable(module, names_of(module))}
     own = set(map(id, module.declarations))
     problems = [one for one in types.problems if id(one.declaration) in own]
+    fields = {one.name: [field.name for field in one.fields] for one in structs}
     for declaration in module.declarations:
         for node in descendants(declaration):
             remark = None
@@ -169,7 +171,7 @@ def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
                 remark = _of_binary(node, types, module.text)
                 noted |= {node.right.begin} if remark else set()
             elif isinstance(node, tree.Access):
-                remark = _of_access(node, types, problems)
+                remark = _of_access(node, types, problems, fields)
                 noted |= {node.member.begin} if remark else set()
             elif isinstance(node, tree.Assign) and node.operator != "=":
                 remark = _of_update(node, types, problems, module.text)
@@ -239,14 +241,20 @@ def _of_update(
     return Remark("wrong-type", words, node.value.span)
 
 
-def _of_access(node: tree.Access, types: Types, problems: Sequence[Misfit]) -> Remark | None:
+def _of_access(
+    node: tree.Access,
+    types: Types,
+    problems: Sequence[Misfit],
+    fields: Mapping[str, Sequence[str]],
+) -> Remark | None:
     base = types.of(node.base)
     if base is None or all(one.begin != node.member.begin for one in problems):
         return None
     value = value_of(base)
     name = node.member.name
     if isinstance(value, StructType):
-        known = [one for one in value.members if not one.startswith("wk_")]
+        members = fields.get(value.name, value.members)
+        known = [one for one in members if not one.startswith("wk_")]
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         words = f"{value} has no {name!r}; it has {', '.join(known) or 'none'}.{hint}"
