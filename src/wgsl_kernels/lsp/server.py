@@ -22,6 +22,7 @@ from wgsl_kernels.lsp.documents import Document, document, saved
 from wgsl_kernels.lsp.findings import diagnostics, findings_of
 from wgsl_kernels.lsp.meaning import definition, hover
 from wgsl_kernels.lsp.reading import read
+from wgsl_kernels.wgsl.syntax.known import forget_texts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -33,6 +34,8 @@ SHOW = "wgsl-kernels.show"
 """The command of the code lens: show what runs."""
 _SETTLED_SECONDS = 0.1
 """How long typing rests before the text is looked at."""
+_REMEMBERED = 200
+"""Answers after which the texts that were typed are forgotten."""
 
 
 @dataclass
@@ -66,6 +69,7 @@ class WgslServer(LanguageServer):
         self.states: dict[str, _State] = {}
         self.checks_saved = True
         self._reader = ThreadPoolExecutor(1, "reader")
+        self._works = 0
 
     def document(self, uri: str) -> Document:
         """Return a document as it is now."""
@@ -75,7 +79,11 @@ class WgslServer(LanguageServer):
 
     async def beside(self, work: Callable[..., _Answer], *arguments: Any) -> _Answer:
         """Have the reader's thread do something."""
-        return await asyncio.get_running_loop().run_in_executor(self._reader, work, *arguments)
+        loop = asyncio.get_running_loop()
+        self._works += 1
+        if self._works % _REMEMBERED == 0:
+            loop.run_in_executor(self._reader, forget_texts)
+        return await loop.run_in_executor(self._reader, work, *arguments)
 
     def start(self, uri: str, what: str, work: Callable[[str], Coroutine[Any, Any, None]]) -> None:
         """Start work for a document, in place of the same that is under way."""
