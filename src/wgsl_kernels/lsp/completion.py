@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import TYPE_CHECKING
 
@@ -197,28 +196,19 @@ def _declared(file: Path) -> Iterator[tuple[str, str, str]]:
                 yield node.name, kind, head_of(text, node)
 
 
-@functools.cache
-def _library_functions() -> tuple[tuple[str, str, str], ...]:
-    """Return the functions of the library: name, module, how they begin."""
-    found: list[tuple[str, str, str]] = []
-    for file in sorted((shaders_folder() / "lib").glob("*.wesl")):
-        module = SEPARATOR.join((OURS, "lib", file.stem))
-        found += [(n, module, head) for n, kind, head in _declared(file) if kind == "function"]
-    return tuple(found)
-
-
 def _library(document: Document, reading: Reading) -> Iterator[lsp.CompletionItem]:
     """Yield the functions of the library, each with the import that it wants."""
     taken = {one.name for one in reading.names.symbols} | {one.name for one in reading.imports}
     where = document.position(_import_place(reading))
-    indent = " " * where.character if document.encoding else ""
-    for name, module, head in _library_functions():
-        if name not in taken:
-            line = f"import {module}{SEPARATOR}{name};\n{indent}"
-            edit = lsp.TextEdit(lsp.Range(where, where), line)
-            item = _item(name, _Kind.Function, head)
-            item.additional_text_edits = [edit]
-            yield item
+    indent = " " * where.character
+    for file in sorted((shaders_folder() / "lib").glob("*.wesl")):
+        for name, kind, head in _declared(file):
+            if kind == "function" and name not in taken:
+                path = SEPARATOR.join((OURS, "lib", file.stem, name))
+                edit = lsp.TextEdit(lsp.Range(where, where), f"import {path};\n{indent}")
+                item = _item(name, _Kind.Function, head)
+                item.additional_text_edits = [edit]
+                yield item
 
 
 def _import_place(reading: Reading) -> int:

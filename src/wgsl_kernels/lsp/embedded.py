@@ -55,7 +55,7 @@ def shaders_in(source: str) -> list[Shader]:
     tokens = list(_tokens(source))
     starts = tuple(accumulate((len(one) + 1 for one in source.split("\n")), initial=0))
     found: dict[int, Shader] = {}
-    for kernel, literal in _handed(tokens):
+    for kernel, literal in _shader_literals(tokens):
         begin, end = (starts[row - 1] + column for row, column in _ends(literal))
         text = _only(source, [(starts[t.start[0] - 1] + t.start[1], t.string) for t in literal])
         if is_wgsl(text[begin:end].strip()) and (begin not in found or kernel):
@@ -73,7 +73,7 @@ def _ends(literal: Literal) -> tuple[tuple[int, int], tuple[int, int]]:
     return literal[0].start, literal[-1].end
 
 
-def _handed(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, Literal]]:
+def _shader_literals(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, Literal]]:
     """Yield the strings that hold WGSL, each with the kernel that it is for."""
     assigned = _assigned(tokens)
     for at, one in enumerate(tokens):
