@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -131,6 +132,13 @@ class Editor:
                 await asyncio.sleep(0.01)
 
         self.run(until())
+
+    def wait_for(self, asked: Callable[[], bool]) -> None:
+        """Ask the server until something is so."""
+        end = time.monotonic() + SECONDS
+        while not asked():
+            assert time.monotonic() < end
+            self.run(asyncio.sleep(0.1))
 
     def at(self, name: str, what: str, offset: int = 0) -> dict[str, Any]:
         """Return where some text stands in a document, as requests name it."""

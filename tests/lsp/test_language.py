@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -215,3 +216,22 @@ def test_the_code_lens_shows_what_runs(editor: Editor) -> None:
         )  # fmt: skip
         assert found == shown.stdout
         assert "fn op(" in found
+
+
+@pytest.mark.gpu
+def test_hovering_shows_what_a_name_may_be_for_the_samples(editor: Editor) -> None:
+    """As long as the text is the one that ran."""
+    text = RIGHT.replace("return x * attrs.alpha", "let square = x * x;\n  return x * attrs.alpha")
+    noisy = text.replace("import numpy", 'print("{\\n")\nimport numpy')
+    (editor.folder / "squares.py").write_text(noisy)
+    editor.open("squares.py", noisy)
+    assert "In [" not in editor.hover("squares.py", "square =")
+
+    editor.save("squares.py")
+    editor.wait_for(lambda: "In [" in editor.hover("squares.py", "square ="))
+    shown = re.search(r"In \[(.*), (.*)\] for the samples", editor.hover("squares.py", "square ="))
+
+    assert shown is not None
+    assert 0.0 <= float(shown[1]) < 1.0 < float(shown[2]) < 100.0
+    editor.change("squares.py", noisy.replace("square", "second"))
+    assert "In [" not in editor.hover("squares.py", "second =")

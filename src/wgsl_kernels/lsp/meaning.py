@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
 from wgsl_kernels.backends.webgpu.templates.prelude import TABLE, is_prelude_name, prelude_names
@@ -19,7 +19,7 @@ from wgsl_kernels.wgsl.types.kinds import Pointer, Reference, StructType, concre
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from wgsl_kernels.lsp.reading import Reading
@@ -40,6 +40,10 @@ _CALLED = {
     "settle": "wk_settled",
 }
 """What templates call some of it."""
+
+
+Bounds: TypeAlias = "Mapping[int, tuple[float, float]]"
+"""What names may be for the samples of a kernel, by where they are declared."""
 
 
 class Hover(NamedTuple):
@@ -66,7 +70,7 @@ class _Named:
     other: tuple[Text, tree.Named] | None = None
 
 
-def hover(reading: Reading, at: int) -> Hover | None:
+def hover(reading: Reading, at: int, bounds: Bounds) -> Hover | None:
     """Return what is shown of a place, None where there is nothing to say."""
     member = _member_at(reading, at)
     if member is not None:
@@ -75,7 +79,7 @@ def hover(reading: Reading, at: int) -> Hover | None:
         return None if shown is None else Hover(_code(shown), member.member.span)
     named = _named_at(reading, at)
     if named is not None:
-        words = _words_of(reading, named)
+        words = _words_of(reading, named, bounds)
         return None if words is None else Hover(words, named.ident.span)
     found = _expression_at(reading, at)
     type_ = None if found is None else reading.types.value_of(found)
@@ -149,14 +153,16 @@ def _comment(text: Text, node: tree.Node) -> str:
 # Hovering.
 
 
-def _words_of(reading: Reading, named: _Named) -> str | None:
+def _words_of(reading: Reading, named: _Named, bounds: Bounds) -> str | None:
     name = named.ident.name
     if named.other is not None:
         text, node = named.other
         shown = _code(head_of(text, node))
         return "\n\n".join(filter(None, (shown, _comment(text, node), f"From `{text.file}`.")))
     if named.symbol is not None:
-        return _of_symbol(reading, named.symbol)
+        low, high = bounds.get(named.symbol.ident.begin, (None, None))
+        within = "" if low is None else f"\n\nIn [{low:.6g}, {high:.6g}] for the samples."
+        return _of_symbol(reading, named.symbol) + within
     row = row_of(reading, name)
     if row is not None:
         given = reading.given

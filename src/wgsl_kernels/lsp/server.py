@@ -20,12 +20,12 @@ from wgsl_kernels.lsp import commands
 from wgsl_kernels.lsp.completion import completions
 from wgsl_kernels.lsp.documents import Document, document, saved
 from wgsl_kernels.lsp.findings import diagnostics, findings_of
-from wgsl_kernels.lsp.meaning import definition, hover
+from wgsl_kernels.lsp.meaning import Bounds, definition, hover
 from wgsl_kernels.lsp.reading import read
 from wgsl_kernels.wgsl.syntax.known import forget_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Mapping
 
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -67,6 +67,7 @@ class WgslServer(LanguageServer):
             text_document_sync_kind=lsp.TextDocumentSyncKind.Full,
         )
         self.states: dict[str, _State] = {}
+        self.bounds: dict[Path, tuple[str, Mapping[tuple[int, int], tuple[float, float]]]] = {}
         self.checks_saved = True
         self._reader = ThreadPoolExecutor(1, "reader")
         self._works = 0
@@ -118,6 +119,16 @@ class WgslServer(LanguageServer):
         if now.shaders:
             self.states[uri].checked = (now.text, await commands.checked(now.path) or [])
             self.changed(uri)
+            if not now.is_shader:
+                for path, places in (await commands.bounded(now.path)).items():
+                    self.bounds[path] = (saved(path, now.encoding).text, places)
+
+    def bounds_in(self, now: Document) -> Bounds:
+        """Return what names in a document may be, by where they begin, if it is as it was then."""
+        text, places = self.bounds.get(now.path, ("", {}))
+        if text != now.text:
+            return {}
+        return {now.place(*place): bound for place, bound in places.items()}
 
     async def publish(self, now: Document, found: list[Finding]) -> None:
         """Send the findings of a document, and take back those that are no more."""
@@ -201,7 +212,8 @@ async def _hover(ls: WgslServer, params: lsp.HoverParams) -> lsp.Hover | None:
     shader = now.shader_at(at)
     if shader is None:
         return None
-    found = await ls.beside(lambda: hover(read(now.path, shader, at), at))
+    bounds = ls.bounds_in(now)
+    found = await ls.beside(lambda: hover(read(now.path, shader, at), at, bounds))
     if found is None:
         return None
     words = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.words)
