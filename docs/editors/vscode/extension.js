@@ -11,7 +11,7 @@ exports.activate = () => {
     "wgsl-kernels",
     { command: settings.get("command"), args: ["lsp"], options: { cwd: folder } },
     {
-      documentSelector: ["wgsl", "wesl", "python"].map((language) => ({ language })),
+      documentSelector: ["wgsl", "wesl", "python"].map((language) => ({ scheme: "file", language })),
       initializationOptions: { checkOnSave: settings.get("checkOnSave") },
     },
   );

@@ -66,8 +66,7 @@ _MEMBER = re.compile(r"\.\w*$")
 def completions(document: Document, shader: Shader, at: int) -> list[lsp.CompletionItem]:
     """Return what may be written at a place of a document's WGSL."""
     before = document.text[shader.begin : at]
-    line = before.rpartition("\n")[2]
-    if "//" in line:
+    if "//" in before.rpartition("\n")[2]:
         return []
     reading = read(document.path, shader, at)
     if path := _PATH.search(before):
@@ -162,16 +161,15 @@ def _of_path(reading: Reading, segments: tuple[str, ...]) -> Iterator[lsp.Comple
     if package is None:
         return
     first, *rest = segments
-    above = list(package.segments(reading.path)[:-1])
     if first == "super":
-        ups = len(segments) - len([one for one in segments if one != "super"])
+        rest = [one for one in segments if one != "super"]
+        ups = len(segments) - len(rest)
+        above = package.segments(reading.path)[:-1]
         folder = package.folder.joinpath(*above[: max(len(above) - ups + 1, 0)])
-        rest = list(segments[ups:])
+    elif first == OWN or first in package.packages:
+        folder = package.folder if first == OWN else package.packages[first]
     else:
-        known = package.folder if first == OWN else package.packages.get(first)
-        if known is None:
-            return
-        folder = known
+        return
     below = folder.joinpath(*rest)
     for path in sorted(below.glob("*")) if below.is_dir() else ():
         if path.is_dir() or path.suffix in ENDINGS:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import re
@@ -18,7 +17,9 @@ if TYPE_CHECKING:
 
 _MARK = re.compile(r"#\s*wgsl\b", re.IGNORECASE)
 _PREFIX = re.compile(r"[A-Za-z]*")
-_ESCAPE = re.compile(r"\\(?:\n|[0-7]{1,3}|x\w{2}|u\w{4}|U\w{8}|N\{[^}]*\}|.)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_MEANT = {"\n": "\n", "n": "\v", "r": "\v", "t": "\t", "\\": "\\", "'": "'", '"': '"'}
+"""What escapes stand for; a line ends by what is a line's end to WGSL and to nobody else."""
 _SHADER_METHODS = frozenset({"dispatch", "map", "scan", "window", "configure"})
 """Those of ``gpu`` that are given a shader first."""
 _BLANK = frozenset({tokenize.NL, tokenize.COMMENT})
@@ -56,8 +57,9 @@ def shaders_in(source: str) -> list[Shader]:
     starts = tuple(accumulate((len(one) + 1 for one in source.split("\n")), initial=0))
     found: dict[int, Shader] = {}
     for kernel, literal in _shader_literals(tokens):
-        begin, end = (starts[row - 1] + column for row, column in _ends(literal))
-        text = _only(source, [(starts[t.start[0] - 1] + t.start[1], t.string) for t in literal])
+        begins = [starts[one.start[0] - 1] + one.start[1] for one in literal]
+        begin, end = begins[0], begins[-1] + len(literal[-1].string)
+        text = _only(source, list(zip(begins, (one.string for one in literal), strict=True)))
         if is_wgsl(text[begin:end].strip()) and (begin not in found or kernel):
             found[begin] = Shader(text, begin, end, kernel)
     return [found[begin] for begin in sorted(found)]
@@ -67,10 +69,6 @@ def _tokens(source: str) -> Iterator[tokenize.TokenInfo]:
     """Yield the tokens up to where Python reads no further."""
     with contextlib.suppress(tokenize.TokenError, SyntaxError):
         yield from tokenize.generate_tokens(io.StringIO(source).readline)
-
-
-def _ends(literal: Literal) -> tuple[tuple[int, int], tuple[int, int]]:
-    return literal[0].start, literal[-1].end
 
 
 def _shader_literals(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str, Literal]]:
@@ -86,16 +84,15 @@ def _shader_literals(tokens: Sequence[tokenize.TokenInfo]) -> Iterator[tuple[str
         before = [token.string for token in tokens[max(at - 2, 0) : at]]
         arguments = _arguments(tokens, at + 2)
         if one.string == "wgsl_kernel":
-            named = _strings(arguments[0], 0) if arguments else ()
+            named = _strings(arguments[0], 0)
             kernel = named[0].string.strip("rRuU'\"") if len(named) == 1 else ""
-            for argument in arguments[1:2]:
-                yield from ((kernel, text) for text in _texts(argument, assigned))
-            for argument in arguments[1:]:
-                if [token.string for token in argument[:2]] == ["source", "="]:
-                    yield from ((kernel, text) for text in _texts(argument[2:], assigned))
+            for number, argument in enumerate(arguments):
+                is_named = [token.string for token in argument[:2]] == ["source", "="]
+                if number == 1 or is_named:
+                    given = _texts(argument[2 if is_named else 0 :], assigned)
+                    yield from ((kernel, text) for text in given)
         elif one.string in _SHADER_METHODS and before == ["gpu", "."]:
-            for argument in arguments[:1]:
-                yield from (("", text) for text in _texts(argument, assigned))
+            yield from (("", text) for text in _texts(arguments[0], assigned))
 
 
 def _assigned(tokens: Sequence[tokenize.TokenInfo]) -> dict[str, list[Literal]]:
@@ -104,9 +101,7 @@ def _assigned(tokens: Sequence[tokenize.TokenInfo]) -> dict[str, list[Literal]]:
     for at in range(len(tokens) - 2):
         is_start = at == 0 or tokens[at - 1].type in _STARTS
         if is_start and tokens[at].type == tokenize.NAME and tokens[at + 1].string == "=":
-            rest = tokens[at + 2 : at + 3] if tokens[at + 2].string != "(" else ()
-            text = _strings(tokens, at + 2) if rest else _strings(tokens, at + 3)
-            if text:
+            if text := _strings(tokens, at + (3 if tokens[at + 2].string == "(" else 2)):
                 found.setdefault(tokens[at].string, []).append(text)
     return found
 
@@ -166,7 +161,7 @@ def _only(source: str, literals: Sequence[tuple[int, str]]) -> str:
         head = len(prefix) + quotes
         content = literal[head : len(literal) - quotes]
         if "r" not in prefix.lower():
-            content = _ESCAPE.sub(_meant, content)
+            content = _ESCAPE.sub(lambda one: _MEANT.get(one[1], one[0]).rjust(2), content)
         parts += (_blanks(source[at : begin + head]), content)
         at = begin + head + len(content)
     return "".join((*parts, _blanks(source[at:])))
@@ -174,16 +169,3 @@ def _only(source: str, literals: Sequence[tuple[int, str]]) -> str:
 
 def _blanks(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
-
-
-def _meant(escape: re.Match[str]) -> str:
-    """Return what an escape means, in as many characters: a line ends by one that WGSL knows."""
-    written = escape.group()
-    if written == "\\\n":
-        return " \n"
-    try:
-        meant = str(ast.literal_eval(f'"{written}"'))
-    except (SyntaxError, ValueError):
-        meant = ""
-    meant = "\v" if meant in ("\n", "\r", "\f") else meant
-    return meant.rjust(len(written))

@@ -43,15 +43,15 @@ def finding_from(row: dict[str, Any]) -> Finding:
 
 def diagnostics(document: Document, found: Iterable[Finding]) -> dict[str, list[lsp.Diagnostic]]:
     """Return findings as editors show them, by the documents in which they are; each once."""
-    files = {document.path: document}
+    files = {document.path.resolve(): document}
     shown: dict[tuple[str, ...], tuple[str, lsp.Diagnostic]] = {}
     for one in found:
-        path = path_of(one.file, document.path.parent) if one.file else document.path
-        if not path.is_absolute() or one.file.startswith("<"):
-            path = document.path
-        if path not in files:
-            files[path] = saved(path, document.encoding)
-        home = files[path]
+        is_elsewhere = one.file and not one.file.startswith("<")
+        path = path_of(one.file, document.path.parent) if is_elsewhere else document.path
+        real = path.resolve()
+        if real not in files:
+            files[real] = saved(path, document.encoding)
+        home = files[real]
         key = (home.uri, one.code, str(one.line), str(one.column), one.words)
         shown.setdefault(key, (home.uri, _diagnostic(home, one)))
     by_uri: dict[str, list[lsp.Diagnostic]] = {document.uri: []}

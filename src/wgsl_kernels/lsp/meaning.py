@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
-from wgsl_kernels.backends.webgpu.templates.prelude import TABLE, is_prelude_name, prelude_names
+from wgsl_kernels.backends.webgpu.templates.prelude import TABLE, prelude_names
 from wgsl_kernels.lsp.documents import path_of
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.source import SEPARATOR, WILDCARD
@@ -15,7 +15,7 @@ from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.builtins import BUILTINS
-from wgsl_kernels.wgsl.types.kinds import Pointer, Reference, StructType, concrete, value_of
+from wgsl_kernels.wgsl.types.kinds import Pointer, Reference, StructType, concrete
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
@@ -81,11 +81,12 @@ def hover(reading: Reading, at: int, bounds: Bounds) -> Hover | None:
     if named is not None:
         words = _words_of(reading, named, bounds)
         return None if words is None else Hover(words, named.ident.span)
-    found = _expression_at(reading, at)
-    type_ = None if found is None else reading.types.value_of(found)
-    if found is None or type_ is None:
-        return None
-    return Hover(_code(f"{reading.text.text[found.begin : found.end]}: {type_}"), found.span)
+    around = [one for one in _around(reading, at) if isinstance(one, tree.Expression)]
+    for found in sorted(around, key=lambda one: one.end - one.begin)[:1]:
+        if (type_ := reading.types.value_of(found)) is not None:
+            written = reading.text.text[found.begin : found.end]
+            return Hover(_code(f"{written}: {type_}"), found.span)
+    return None
 
 
 def definition(reading: Reading, at: int) -> Target | None:
@@ -97,7 +98,8 @@ def definition(reading: Reading, at: int) -> Target | None:
     if named is None:
         return None
     if named.other is not None:
-        return _target(reading, *named.other)
+        text, node = named.other
+        return Target(path_of(text.file, reading.path.parent), node.ident.span, text)
     symbol = named.symbol
     if symbol is not None and symbol.ident.begin != named.ident.begin:
         return Target(reading.path, symbol.ident.span, reading.text)
@@ -114,17 +116,6 @@ def declared_type(reading: Reading, symbol: Symbol) -> Type | None:
         return NamedTypes(every).of(node.type)
     found = reading.types.value_of(node.value) if node.value is not None else None
     return None if found is None else concrete(found)
-
-
-def row_of(reading: Reading, name: str) -> str | None:
-    """Return the row of the prelude's table for a name."""
-    for given, row in prelude_names(reading.names).items():
-        if given == name:
-            return row
-    if not is_prelude_name(name):
-        return None
-    forms = {row: re.escape(row.partition("(")[0]).replace("<tensor>", r"\w+") for row in TABLE}
-    return next((row for row, form in forms.items() if re.fullmatch(form, name)), None)
 
 
 def head_of(text: Text, node: tree.Node) -> str:
@@ -163,7 +154,7 @@ def _words_of(reading: Reading, named: _Named, bounds: Bounds) -> str | None:
         low, high = bounds.get(named.symbol.ident.begin, (None, None))
         within = "" if low is None else f"\n\nIn [{low:.6g}, {high:.6g}] for the samples."
         return _of_symbol(reading, named.symbol) + within
-    row = row_of(reading, name)
+    row = prelude_names(reading.names).get(name)
     if row is not None:
         given = reading.given
         stands = next((one for one in given.declarations if one.name == name), None)
@@ -209,17 +200,6 @@ def _around(reading: Reading, at: int) -> Iterator[tree.Node]:
             yield from (node for node in descendants(one) if node.begin <= at <= node.end)
 
 
-def _expression_at(reading: Reading, at: int) -> tree.Expression | None:
-    found = [one for one in _around(reading, at) if isinstance(one, _EXPRESSIONS)]
-    return min(found, key=lambda one: one.end - one.begin, default=None)
-
-
-_EXPRESSIONS = (
-    tree.Literal, tree.Name, tree.Call, tree.Unary, tree.Binary, tree.Index, tree.Access,
-    tree.Paren,
-)  # fmt: skip
-
-
 def _member_at(reading: Reading, at: int) -> tree.Access | None:
     found = (one for one in _around(reading, at) if isinstance(one, tree.Access))
     return next((one for one in found if one.member.begin <= at <= one.member.end), None)
@@ -246,20 +226,17 @@ def _named_at(reading: Reading, at: int) -> _Named | None:
 # Where things are declared.
 
 
-def _target(reading: Reading, text: Text, node: tree.Named) -> Target:
-    return Target(path_of(text.file, reading.path.parent), node.ident.span, text)
-
-
 def _field(reading: Reading, member: tree.Access) -> Target | None:
     base = reading.types.of(member.base)
-    struct = None if base is None else value_of(base)
-    if isinstance(struct, (Reference, Pointer)):
-        struct = struct.store
-    declared = reading.module.structs.get(struct.name) if isinstance(struct, StructType) else None
-    for one in () if declared is None else declared.fields:
-        if one.ident.name == member.member.name:
-            return Target(reading.path, one.ident.span, reading.text)
-    return None
+    while isinstance(base, (Reference, Pointer)):
+        base = base.store
+    found = reading.struct(base.name) if isinstance(base, StructType) else None
+    if found is None:
+        return None
+    text, struct = found
+    path = path_of(text.file, reading.path.parent)
+    fields = (one.ident for one in struct.fields if one.name == member.member.name)
+    return next((Target(path, one.span, text) for one in fields), None)
 
 
 def _in_templates(reading: Reading, name: str, *, is_hook: bool) -> Target | None:

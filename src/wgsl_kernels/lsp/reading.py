@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.linked import Modules
 from wgsl_kernels.backends.webgpu.modules.shader_packages import ShaderPackage, package_of
-from wgsl_kernels.backends.webgpu.modules.source import load_text
 from wgsl_kernels.backends.webgpu.templates.declarations import declarations
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -76,12 +75,18 @@ class Reading:
 
     @functools.cached_property
     def imported(self) -> tuple[tree.Declaration, ...]:
-        """What it needs of other modules, as far as these can be read."""
-        try:
-            source = load_text(self.text.text, str(self.path), self.path.parent)
-        except ShaderError:
-            return ()
-        return tuple(one for file in source.imported for one in file.module.declarations)
+        """What it imports, under the names that it has here, and the types and constants beside."""
+        found: dict[str, tree.Declaration] = {}
+        for one in self.imports:
+            meant = self.meant(one.name, one.begin)
+            if meant is not None:
+                text, node = meant
+                found[one.name] = replace(node, ident=replace(node.ident, name=one.name))
+                for other in parse_source(text).module.declarations:
+                    if isinstance(other, (tree.Alias, tree.Struct, tree.Value)):
+                        found.setdefault(other.name, other)
+        own = {one.name for one in self.module.declarations}
+        return tuple(one for name, one in found.items() if name not in own)
 
     @functools.cached_property
     def package(self) -> ShaderPackage | None:
@@ -114,6 +119,17 @@ class Reading:
         except ShaderError:
             return None
         return None if found is None else _declaration(project, found)
+
+    def struct(self, name: str) -> tuple[Text, tree.Struct] | None:
+        """Return a struct that it declares or imports, and the file of that."""
+        own = self.module.structs.get(name)
+        if own is not None:
+            return self.text, own
+        for one in self.imports:
+            meant = self.meant(name, one.begin) if one.name == name else None
+            if meant is not None and isinstance(meant[1], tree.Struct):
+                return meant[0], meant[1]
+        return None
 
     def node_of(self, symbol: Symbol) -> tree.Node | None:
         """Return the declaration of a name in this shader."""
@@ -161,11 +177,8 @@ def with_statement(reading: Reading, cursor: int, statement: str) -> tuple[Readi
     text = reading.shader.text
     begin, end = _around(text, cursor)
     changed = f"{text[:begin]}\n{statement}\n{text[end:]}"
-    return read(reading.path, _replaced(reading.shader, changed), begin + 1), begin + 1
-
-
-def _replaced(shader: Shader, text: str) -> Shader:
-    return type(shader)(text, shader.begin, len(text), shader.kernel, shader.is_inline)
+    shader = replace(reading.shader, text=changed, end=len(changed))
+    return read(reading.path, shader, begin + 1), begin + 1
 
 
 def _readable(text: Text) -> Text | None:

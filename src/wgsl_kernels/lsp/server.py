@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import tempfile
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -189,7 +190,7 @@ async def _changed(
     uri = params.text_document.uri
     ls.states.setdefault(uri, _State())
     now = ls.document(uri)
-    if now.is_shader:
+    if now.is_shader and uri.startswith("file:"):
         await ls.beside(note_unsaved, now.path, now.text)
     ls.changed(uri)
 
@@ -229,7 +230,9 @@ async def _definition(ls: WgslServer, params: lsp.DefinitionParams) -> lsp.Locat
     found = await ls.beside(lambda: definition(read(now.path, shader, at), at))
     if found is None:
         return None
-    home = now if found.path == now.path else saved(found.path, now.encoding)
+    home = now
+    if found.path != now.path:
+        home = document(found.path.as_uri(), str(found.path), found.text.text, now.encoding)
     span = home.range(found.span.begin, found.span.end)
     return lsp.Location(home.uri, span)
 
@@ -257,11 +260,10 @@ async def _show(ls: WgslServer, uri: str, kernel: str) -> str:
     """Return what ``show`` prints, and have the editor open it."""
     now = ls.document(uri)
     text = await commands.shown(now.path, kernel)
-    folder = Path(tempfile.gettempdir(), "wgsl-kernels-show")
-    folder.mkdir(exist_ok=True)
-    file = folder / f"{kernel or now.path.stem}.txt"
-    file.write_text(text, encoding="utf-8")
     window = ls.client_capabilities.window
     if window is not None and window.show_document is not None:
+        folder = tempfile.mkdtemp(prefix="wgsl-kernels-")
+        file = Path(folder, re.sub(r"\W", "_", kernel or now.path.stem)).with_suffix(".txt")
+        file.write_text(text, encoding="utf-8")
         ls.window_show_document(lsp.ShowDocumentParams(file.as_uri(), take_focus=True))
     return text
