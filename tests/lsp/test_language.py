@@ -188,12 +188,12 @@ def test_a_function_of_the_library_comes_with_its_import(editor: Editor) -> None
     text = "// y = log x\n\nfn op(x: T) -> T {\n  return T(safe_lo);\n}\n"
     editor.open("log.wesl", text)
 
-    (edit,) = editor.completion("log.wesl", "safe_lo")["safe_log"].additional_text_edits or ()
-    lines = text.replace("safe_lo", "safe_log(f32(x))").split("\n")
-    lines.insert(edit.range.start.line, edit.new_text.rstrip("\n"))
+    edits = editor.completion("log.wesl", "safe_lo")["safe_log"].additional_text_edits
+    assert edits is not None
+    line, lines = edits[0].range.start.line, text.replace("safe_lo", "safe_log(f32(x))").split("\n")
+    whole = "\n".join((*lines[:line], edits[0].new_text.rstrip("\n"), *lines[line:]))
 
-    assert isinstance(edit, lsp.TextEdit)
-    assert editor.change("log.wesl", "\n".join(lines)) == []
+    assert editor.change("log.wesl", whole) == []
 
 
 @pytest.mark.gpu
@@ -204,9 +204,12 @@ def test_the_code_lens_shows_what_runs(editor: Editor) -> None:
     editor.open("tinted.py", RIGHT)
     for name, target in (("own.wgsl", "own.wgsl"), ("tinted.py", "tinted.py:Tinted")):
         asked = lsp.CodeLensParams(lsp.TextDocumentIdentifier(editor.uri(name)))
-        (lens,) = editor.run(editor.client.text_document_code_lens_async(asked)) or ()
-        assert lens.command is not None
-        command = lsp.ExecuteCommandParams(lens.command.command, lens.command.arguments)
+        lenses = editor.run(editor.client.text_document_code_lens_async(asked))
+        assert lenses is not None
+        assert len(lenses) == 1
+        assert lenses[0].command is not None
+        lens = lenses[0].command
+        command = lsp.ExecuteCommandParams(lens.command, lens.arguments)
 
         found = editor.run(editor.client.workspace_execute_command_async(command))
 
@@ -215,7 +218,7 @@ def test_the_code_lens_shows_what_runs(editor: Editor) -> None:
             cwd=editor.folder, capture_output=True, text=True, check=True,
         )  # fmt: skip
         assert found == shown.stdout
-        assert "fn op(" in found
+        assert "fn op(" in shown.stdout
 
 
 @pytest.mark.gpu

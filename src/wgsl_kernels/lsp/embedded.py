@@ -99,10 +99,11 @@ def _assigned(tokens: Sequence[tokenize.TokenInfo]) -> dict[str, list[Literal]]:
     """Return the strings that names are given, by name."""
     found: dict[str, list[Literal]] = {}
     for at in range(len(tokens) - 2):
+        name, equals, first = tokens[at : at + 3]
         is_start = at == 0 or tokens[at - 1].type in _STARTS
-        if is_start and tokens[at].type == tokenize.NAME and tokens[at + 1].string == "=":
-            if text := _strings(tokens, at + (3 if tokens[at + 2].string == "(" else 2)):
-                found.setdefault(tokens[at].string, []).append(text)
+        if is_start and name.type == tokenize.NAME and equals.string == "=":
+            text = _strings(tokens, at + (3 if first.string == "(" else 2))
+            found.setdefault(name.string, []).extend([text] if text else [])
     return found
 
 
