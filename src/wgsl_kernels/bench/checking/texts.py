@@ -67,13 +67,13 @@ def lint_kernel(name: str) -> list[Finding]:
 def lint_source(source: Source, kernel: str = "") -> list[Finding]:
     """Return what can be said of a shader's own file with what it imports."""
     others = [one for file in source.imported for one in file.module.declarations]
-    if "Attrs" in source.structs and "attrs" not in source.declared:
+    names = {*prelude_names(source.own), *source.declared}
+    if "Attrs" not in source.structs:
+        names -= {"attrs"} - source.declared
+    elif "attrs" not in source.declared:
         others += parse(Text("", "var<private> attrs: Attrs;")).declarations
     is_product = not _PRODUCT.isdisjoint(source.own.module.functions)
-    known = (
-        _AnyName() if is_product else _KnownNames((*prelude_names(source.own), *source.declared))
-    )
-    return lint_text(source.own.text, kernel, known, others)
+    return lint_text(source.own.text, kernel, None if is_product else _KnownNames(names), others)
 
 
 def lint_text(
@@ -112,14 +112,11 @@ class _KnownNames(frozenset[str]):
     """Names, and all that the composer may declare for whatever tensors there are."""
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or is_prelude_name(name)
+        return super().__contains__(name) or (name != "attrs" and is_prelude_name(name))
 
 
 class _AnyName(frozenset[str]):
     """All names: a part of a template does not tell which ones the others have."""
 
     def __contains__(self, name: object) -> bool:
-        return True
-
-    def __bool__(self) -> bool:
         return True
