@@ -46,8 +46,8 @@ def diagnostics(document: Document, found: Iterable[Finding]) -> dict[str, list[
     files = {document.path.resolve(): document}
     shown: dict[tuple[str, ...], tuple[str, lsp.Diagnostic]] = {}
     for one in found:
-        is_elsewhere = one.file and not one.file.startswith("<")
-        path = path_of(one.file, document.path.parent) if is_elsewhere else document.path
+        has_file = one.file and not one.file.startswith("<")
+        path = path_of(one.file, document.path.parent) if has_file else document.path
         real = path.resolve()
         if real not in files:
             files[real] = saved(path, document.encoding)

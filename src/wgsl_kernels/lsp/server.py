@@ -28,6 +28,7 @@ from wgsl_kernels.wgsl.syntax.known import forget_texts
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
+    from wgsl_kernels.lsp.embedded import Shader
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 _Answer = TypeVar("_Answer")
@@ -70,14 +71,19 @@ class WgslServer(LanguageServer):
         self.states: dict[str, _State] = {}
         self.bounds: dict[Path, tuple[str, Mapping[tuple[int, int], tuple[float, float]]]] = {}
         self.checks_saved = True
+        self._documents: dict[str, tuple[int | None, Document]] = {}
         self._reader = ThreadPoolExecutor(1, "reader")
         self._works = 0
 
     def document(self, uri: str) -> Document:
         """Return a document as it is now."""
         found = self.workspace.get_text_document(uri)
-        encoding = lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
-        return document(uri, found.path, found.source, encoding, found.language_id)
+        number, known = self._documents.get(uri, (None, None))
+        if known is None or number != found.version:
+            encoding = lsp.PositionEncodingKind(self.workspace.position_encoding or "utf-16").value
+            known = document(uri, found.path, found.source, encoding, found.language_id)
+            self._documents[uri] = (found.version, known)
+        return known
 
     async def beside(self, work: Callable[..., _Answer], *arguments: Any) -> _Answer:
         """Have the reader's thread do something."""
@@ -86,6 +92,21 @@ class WgslServer(LanguageServer):
         if self._works % _REMEMBERED == 0:
             loop.run_in_executor(self._reader, forget_texts)
         return await loop.run_in_executor(self._reader, work, *arguments)
+
+    async def at_place(
+        self,
+        asked: lsp.HoverParams | lsp.DefinitionParams | lsp.CompletionParams,
+        work: Callable[[Document, Shader, int], _Answer | None],
+    ) -> _Answer | None:
+        """Have the reader's thread answer for the WGSL at a place; None where there is none."""
+        now = self.document(asked.text_document.uri)
+
+        def answer() -> _Answer | None:
+            at = now.offset(asked.position)
+            shader = now.shader_at(at)
+            return None if shader is None else work(now, shader, at)
+
+        return await self.beside(answer)
 
     def start(self, uri: str, what: str, work: Callable[[str], Coroutine[Any, Any, None]]) -> None:
         """Start work for a document, in place of the same that is under way."""
@@ -117,7 +138,7 @@ class WgslServer(LanguageServer):
     async def check(self, uri: str) -> None:
         """Run ``check`` on a document that was saved."""
         now = self.document(uri)
-        if now.shaders:
+        if await self.beside(lambda: now.shaders):
             self.states[uri].checked = (now.text, await commands.checked(now.path) or [])
             self.changed(uri)
             if not now.is_shader:
@@ -141,6 +162,7 @@ class WgslServer(LanguageServer):
 
     def close(self, uri: str) -> None:
         """Forget a document."""
+        self._documents.pop(uri, None)
         state = self.states.pop(uri, _State())
         for task in state.tasks.values():
             task.cancel()
@@ -208,40 +230,31 @@ async def _closed(ls: WgslServer, params: lsp.DidCloseTextDocumentParams) -> Non
 
 
 async def _hover(ls: WgslServer, params: lsp.HoverParams) -> lsp.Hover | None:
-    now = ls.document(params.text_document.uri)
-    at = now.offset(params.position)
-    shader = now.shader_at(at)
-    if shader is None:
-        return None
-    bounds = ls.bounds_in(now)
-    found = await ls.beside(lambda: hover(read(now.path, shader, at), at, bounds))
-    if found is None:
-        return None
-    words = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.words)
-    return lsp.Hover(words, now.range(found.span.begin, found.span.end))
+    def shown(now: Document, shader: Shader, at: int) -> lsp.Hover | None:
+        found = hover(read(now.path, shader, at), at, ls.bounds_in(now))
+        if found is None:
+            return None
+        words = lsp.MarkupContent(lsp.MarkupKind.Markdown, found.words)
+        return lsp.Hover(words, now.range(found.span.begin, found.span.end))
+
+    return await ls.at_place(params, shown)
 
 
 async def _definition(ls: WgslServer, params: lsp.DefinitionParams) -> lsp.Location | None:
-    now = ls.document(params.text_document.uri)
-    at = now.offset(params.position)
-    shader = now.shader_at(at)
-    if shader is None:
-        return None
-    found = await ls.beside(lambda: definition(read(now.path, shader, at), at))
-    if found is None:
-        return None
-    home = now
-    if found.path != now.path:
-        home = document(found.path.as_uri(), str(found.path), found.text.text, now.encoding)
-    span = home.range(found.span.begin, found.span.end)
-    return lsp.Location(home.uri, span)
+    def declared(now: Document, shader: Shader, at: int) -> lsp.Location | None:
+        found = definition(read(now.path, shader, at), at)
+        if found is None:
+            return None
+        home = now
+        if found.path != now.path:
+            home = document(found.path.as_uri(), str(found.path), found.text.text, now.encoding)
+        return lsp.Location(home.uri, home.range(found.span.begin, found.span.end))
+
+    return await ls.at_place(params, declared)
 
 
 async def _completion(ls: WgslServer, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-    now = ls.document(params.text_document.uri)
-    at = now.offset(params.position)
-    shader = now.shader_at(at)
-    return [] if shader is None else await ls.beside(completions, now, shader, at)
+    return await ls.at_place(params, completions) or []
 
 
 async def _code_lens(ls: WgslServer, params: lsp.CodeLensParams) -> list[lsp.CodeLens]:
@@ -251,7 +264,7 @@ async def _code_lens(ls: WgslServer, params: lsp.CodeLensParams) -> list[lsp.Cod
             now.range(one.begin, one.begin),
             command=lsp.Command("show what runs", SHOW, arguments=[now.uri, one.kernel]),
         )
-        for one in now.shaders
+        for one in await ls.beside(lambda: now.shaders)
         if one.kernel or not one.is_inline
     ]
 
