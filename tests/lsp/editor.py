@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
 _Answer = TypeVar("_Answer")
-SECONDS = 60.0
+SECONDS = 30.0
 """How long an answer may take on a machine that does other things, too."""
 
 
@@ -78,12 +78,16 @@ class Editor:
 
     def open(self, name: str, text: str) -> list[lsp.Diagnostic]:
         """Open a document, and return what is found in it."""
+        self.begin(name, text)
+        return self.found(name)
+
+    def begin(self, name: str, text: str) -> None:
+        """Open a document."""
         uri = self.uri(name)
         self.versions[uri] = self.versions.get(uri, 0) + 1
         self.texts[uri] = text
         item = lsp.TextDocumentItem(uri, Path(name).suffix[1:], self.versions[uri], text)
         self.client.text_document_did_open(lsp.DidOpenTextDocumentParams(item))
-        return self.found(name)
 
     def type(self, name: str, text: str) -> None:
         """Give a document another text."""

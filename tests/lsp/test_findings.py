@@ -182,13 +182,17 @@ def test_saving_finds_once_what_typing_found(editor: Editor) -> None:
 
 def test_the_wrong_kernels_are_found_as_check_reads_them(editor: Editor) -> None:
     folder = Path(__file__).parents[1] / "wrong_kernels"
-    for path in sorted(folder.glob("*.wgsl")):
+    paths = sorted(folder.glob("*.wgsl"))
+    for path in paths:
         (editor.folder / path.name).write_text(path.read_text())
+        editor.begin(path.name, path.read_text())
+    for path in paths:
         said = [(one.code, one.line) for one in lint_file(editor.folder / path.name)]
 
-        found = editor.open(path.name, path.read_text())
+        found = editor.found(path.name)
 
         assert [(one.code, one.range.start.line + 1) for one in found] == said, path.name
+        editor.close(path.name)
 
 
 def test_our_own_python_files_are_right(editor: Editor) -> None:

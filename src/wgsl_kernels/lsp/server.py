@@ -23,6 +23,7 @@ from wgsl_kernels.lsp.documents import Document, document, saved
 from wgsl_kernels.lsp.findings import diagnostics, findings_of
 from wgsl_kernels.lsp.meaning import Bounds, definition, hover
 from wgsl_kernels.lsp.reading import read
+from wgsl_kernels.wgsl.linking.source import SEPARATOR
 from wgsl_kernels.wgsl.syntax.known import forget_texts
 
 if TYPE_CHECKING:
@@ -125,8 +126,10 @@ class WgslServer(LanguageServer):
 
     def changed(self, uri: str) -> None:
         """Look at a document again, and at those that may import from it."""
-        for one in self.states if self.document(uri).is_shader else (uri,):
-            self.start(one, "read", self._read)
+        is_shader = self.document(uri).is_shader
+        for one in self.states:
+            if one == uri or (is_shader and SEPARATOR in self.document(one).text):
+                self.start(one, "read", self._read)
 
     async def _read(self, uri: str) -> None:
         await asyncio.sleep(_SETTLED_SECONDS)
