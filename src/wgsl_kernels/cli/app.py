@@ -285,7 +285,9 @@ def tune_kernels(
 def show_program(
     name: Annotated[
         str,
-        typer.Argument(help="A kernel, file.py:Kernel, or file.py:function without parameters."),
+        typer.Argument(
+            help="A kernel, a shader file, file.py:Kernel, or file.py:function without parameters."
+        ),
     ],
     shapes: Annotated[
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")

@@ -147,7 +147,7 @@ def called(
     """
     path, colon, function = name.rpartition(":")
     if Path(name).suffix in ENDINGS and Path(name).is_file():
-        return _of_shader_file(Path(name)), "never"
+        return _of_shader_file(Path(name), command), "never"
     if colon and Path(path).suffix == ".py":
         found = _run(path, command).get(function)
         if found is None and get_kernel(function, "webgpu") is not None:
@@ -237,7 +237,7 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Calla
     return lambda: run_kernel(name, given, {})
 
 
-def _of_shader_file(path: Path) -> Callable[[], Any]:
+def _of_shader_file(path: Path, command: str) -> Callable[[], Any]:
     """Return a call of a shader file as a kernel by itself, the first made up that it takes."""
 
     def called() -> Any:
@@ -252,7 +252,7 @@ def _of_shader_file(path: Path) -> Callable[[], Any]:
                     refused = refused or error
                 else:
                     return found
-        raise refused or ArgumentError(f"show: {path} is no kernel by itself.")
+        raise refused or ArgumentError(f"{command}: {path} is no kernel by itself.")
 
     return called
 
