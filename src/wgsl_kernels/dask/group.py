@@ -377,7 +377,7 @@ def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, .
     if len(set(wanted)) < len(wanted):
         raise ArgumentError(f"run_on_workers: workers has an address twice: {wanted}.")
     missing = sorted(set(wanted) - set(known))
-    short = isinstance(workers, int) and len(known) < workers
+    short = isinstance(workers, int) and not 0 < workers <= len(known)
     if missing or short or not wanted:
         asked = f"{workers}" if short else ", ".join(missing) or "any"
         raise ArgumentError(f"run_on_workers: asked for workers {asked}; there are {known}.")
@@ -422,7 +422,8 @@ def _gathered(
 ) -> list[Any]:
     """Wait for all programs, and look meanwhile whether their workers are there, and answer."""
     look = time.monotonic() + LOOK
-    ask = time.monotonic() + timeout / 2
+    pause, limit = timeout / 4, 3 * timeout / 4
+    ask = time.monotonic() + pause
     while True:
         failed = [
             future.exception() if future.status == "error" else PeerLost(address)
@@ -442,12 +443,12 @@ def _gathered(
             look = time.monotonic() + LOOK
         if time.monotonic() > ask:  # peers notice only those that they wait for
             asked = [a for a, f in zip(addresses, futures, strict=True) if f.status == "pending"]
-            answered = who_answers(client, asked, timeout / 2, answer)
+            answered = who_answers(client, asked, limit, answer)
             there = client.scheduler_info(n_workers=-1)["workers"]
             for address in asked:
                 if address in there and address not in answered:
-                    raise PeerLost(address, f"did not answer within {timeout / 2:g} s")
-            ask = time.monotonic() + timeout / 2
+                    raise PeerLost(address, f"did not answer within {limit:g} s")
+            ask = time.monotonic() + pause
         time.sleep(0.02)
 
 
