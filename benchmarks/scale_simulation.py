@@ -21,10 +21,10 @@ import numpy as np
 from benchmarks.results import RESULTS, Results, load
 from benchmarks.scale_picture import draw
 
+from wgsl_kernels.dask.group import DIRECT
+
 MEASURED = RESULTS / "scale" / "loopback.json"
 PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "scale.svg"
-DIRECT_UP_TO = 8
-"""Workers that exchange with one another directly; more of them halve and double."""
 WORKERS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 SIZES = ((50.0, 0.2), (200.0, 4.0), (1000.0, 100.0))
 """Of training: milliseconds that a worker computes a step, and MB of gradient."""
@@ -110,7 +110,7 @@ def _handled(workers: int, megabytes: float) -> tuple[float, float]:
 
 def rounds_of(workers: int, worker: int, megabytes: float) -> Rounds:
     """Return whom a worker sends what in an all-reduce, as `WorkerGroup.all_reduce` does it."""
-    if workers <= DIRECT_UP_TO:
+    if workers <= DIRECT:
         others = [(worker + by) % workers for by in range(1, workers)]
         return [(others, megabytes / workers)] * 2
     levels = range(int(math.log2(workers)))

@@ -1,6 +1,7 @@
 """What the tests have workers run."""
 
 import gc
+import itertools
 import os
 import signal
 import sys
@@ -58,6 +59,29 @@ def batches_that_end(step: int, number: int, marker: str) -> Any:
         Path(marker).touch()
         os.kill(os.getpid(), number)
     return batches(step)
+
+
+def make_that_stops(marker: str) -> Any:
+    """Stop worker 1 once, after the last all-reduce before the copies are compared."""
+    model, optimizer, loss = make()
+    apply, calls = optimizer.apply_gradients, itertools.count(1)
+
+    def apply_or_stop(pairs: Any) -> None:
+        if next(calls) == 4 and worker_name() == 1 and not Path(marker).exists():
+            Path(marker).touch()
+            os.kill(os.getpid(), signal.SIGSTOP)
+        apply(pairs)
+
+    optimizer.apply_gradients = apply_or_stop
+    return model, optimizer, loss
+
+
+def several_shapes(group: WorkerGroup) -> None:
+    group.all_reduce(np.ones(3 + group.rank, np.float32))
+
+
+def no_such_rank(group: WorkerGroup) -> None:
+    group.exchange({-1: np.ones(3)})
 
 
 def batches_that_fail(step: int, kind: type[Exception]) -> Any:

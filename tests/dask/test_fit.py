@@ -167,6 +167,44 @@ def test_wrong_calls_are_answered(client: Client) -> None:
         trained(client, micro_batches=2)
     with pytest.raises(ArgumentError, match=r"make\(\) returned no"):
         trained(None, make=dict)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"make": 3}, "make is 3; want a function"),
+        ({"batches": [1]}, r"batches is \[1\]; want a function"),
+        ({"steps": 2.5}, "steps is 2.5; want at least 0"),
+        ({"step_timeout": 0}, "step_timeout is 0; want seconds above 0"),
+        ({"save_to": "/no/such/folder/file"}, "there is no such folder"),
+    ]
+    for given, said in wrong:
+        with pytest.raises(ArgumentError, match=said):
+            trained(None, **given)
+
+
+def test_wrong_calls_of_programs_are_answered(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
+    address = next(iter(client.scheduler_info()["workers"]))
+    with pytest.raises(ArgumentError, match=r"got rank -1; want 0 to 2"):
+        run_on_workers(client, programs.no_such_rank)
+    with pytest.raises(ArgumentError, match="want one shape and dtype on all workers"):
+        run_on_workers(client, programs.several_shapes)
+    with pytest.raises(ArgumentError, match="want a number, a list of addresses"):
+        run_on_workers(client, programs.talk, 10, workers=address)
+    with pytest.raises(ArgumentError, match="an address twice"):
+        run_on_workers(client, programs.talk, 10, workers=[address, address])
+    with pytest.raises(ArgumentError, match="asked for workers -1"):
+        run_on_workers(client, programs.talk, 10, workers=-1)
+    with pytest.raises(ArgumentError, match=r"adapters has \[\]; want a name"):
+        WorkerSetup(adapters=[])
+    with pytest.raises(ArgumentError, match=r"modules is 'mine'; want a list"):
+        WorkerSetup(modules="mine")
+
+
+def test_a_loss_without_one_of_the_variables_names_it() -> None:
+    def make() -> Any:
+        model = {"w": wk.variable([1.0], name="used"), "v": wk.variable([1.0], name="unused")}
+        return model, wk.train.Adam(), lambda _: wk.sum(model["w"])
+
+    with pytest.raises(ArgumentError, match="does not depend on the variable unused, of shape"):
+        trained(None, make=make)
 
 
 @pytest.mark.parametrize("kind", [KeyError, OSError])
@@ -176,12 +214,21 @@ def test_errors_of_batches_end_training_whatever_their_class(client: Client, kin
         trained(client, batches=functools.partial(programs.batches_that_fail, kind=kind))
 
 
-def test_a_stopped_worker_is_done_without(client: Client, alone: FitResult, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["others wait for it", "nobody waits for it"])
+def test_a_stopped_worker_is_done_without(
+    client: Client, alone: FitResult, tmp_path: Path, where: str
+) -> None:
     marker = str(tmp_path / "stopped")
+    client.wait_for_workers(3, timeout=30)
     stopped = processes(client)
-    ending = functools.partial(programs.batches_that_end, number=int(signal.SIGSTOP), marker=marker)
+    ending: dict[str, Any] = {"make": functools.partial(programs.make_that_stops, marker)}
+    if where == "others wait for it":
+        stop = int(signal.SIGSTOP)
+        ending = {
+            "batches": functools.partial(programs.batches_that_end, number=stop, marker=marker)
+        }
     try:
-        found = trained(client, batches=ending, step_timeout=3.0)
+        found = trained(client, step_timeout=3.0, **ending)
     finally:
         for one in stopped:
             os.kill(one, signal.SIGCONT)

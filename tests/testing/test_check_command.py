@@ -139,6 +139,48 @@ def test_text_in_a_python_file_is_looked_through_without_a_gpu(
     assert run("check", written(tmp_path, RIGHT), "--strict").exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("attrs.alpha", "attrs.alfa", "Attrs has no 'alfa'; it has alpha."),
+        ("attrs.alpha + z", "atrs.alpha + z", "nothing is called 'atrs' here."),
+        ("struct Attrs", "struct Attributes", "Declare struct Attrs"),
+        ("x * attrs.alpha", "x * (2u * 1.5)", "wrong-type"),
+    ],
+)
+def test_names_and_types_are_told_without_a_gpu(
+    before: str, after: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wgsl_kernels.cli.check.choose_adapter", lambda: None)
+    assert before in RIGHT
+
+    done = run("check", written(tmp_path, RIGHT.replace(before, after)), "--format", "gcc")
+
+    assert done.exit_code == 1
+    assert said in done.output
+
+
+@pytest.mark.gpu
+def test_a_quick_check_runs_the_samples_alone(tmp_path: Path) -> None:
+    done = run("check", written(tmp_path, RIGHT), "--json", "--quick", "--section", "right")
+    (one,) = json.loads(done.output)["kernels"]
+
+    assert {row["check"] for row in one["rows"]} == {"forward"}
+
+
+@pytest.mark.gpu
+def test_show_takes_a_shader_file_that_is_a_kernel_by_itself(tmp_path: Path) -> None:
+    file = tmp_path / "own.wgsl"
+    file.write_text("fn op(x: T) -> T { return x + x; }\n")
+
+    done = run("show", file)
+
+    assert done.exit_code == 0
+    assert f"{file}:1" in done.output
+    file.write_text("fn half(x: f32) -> f32 { return x; }\n")
+    assert run("show", file).exit_code != 0
+
+
 @pytest.mark.gpu
 def test_a_case_can_be_repeated_by_its_name(tmp_path: Path) -> None:
     file = written(

@@ -6,6 +6,7 @@ import pytest
 
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 from wgsl_kernels.wgsl.lint.lint import lint
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 
 HEAD = """alias T = f32;
@@ -153,3 +154,20 @@ def test_all_errors_are_found_and_not_the_first_alone() -> None:
     found = [one.code for one in diagnose(Text("k.wgsl", text))]
 
     assert found == ["wrong-type", "unknown-name", "missing-return"]
+
+
+def test_one_file_of_a_shader_is_typed_as_far_as_its_names_are_known() -> None:
+    """A member is there whose type another file declares; what is imported has its types."""
+    text = (
+        "struct P { a: Other, b: f32 }\nfn f(p: P) -> f32 { return half(p.a * unknown) + p.c; }\n"
+    )
+    others = parse(Text("h.wgsl", "fn half(x: f32) -> f32 { return x; }")).declarations
+
+    found = diagnose(Text("k.wgsl", text), {"Other", "unknown", "half"}, others)
+
+    assert [(one.code, one.words) for one in found] == [
+        ("unknown-field", "P has no 'c'; it has a, b."),
+    ]
+    text = text.replace("p.a * unknown", "2u")
+    wrong = diagnose(Text("k.wgsl", text), {"Other", "half"}, others)
+    assert [one.code for one in wrong] == ["wrong-type", "unknown-field"]

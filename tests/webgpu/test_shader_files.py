@@ -11,7 +11,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.modules import former as former_paths
 from wgsl_kernels.backends.webgpu.modules import packages
-from wgsl_kernels.backends.webgpu.modules.files import find_file, shaders_folder
+from wgsl_kernels.backends.webgpu.modules.files import find_file, note_unsaved, shaders_folder
 from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text
 
 if TYPE_CHECKING:
@@ -256,3 +256,17 @@ def test_a_skeleton_without_main_is_named() -> None:
     with pytest.raises(wk.ShaderError, match=r"maps/map\.wgsl: fn main is missing; found fn start"):
         _ = source.functions["main"]
     assert source.functions.get("main") is None
+
+
+def test_a_file_is_read_as_an_editor_has_it(outside: Path) -> None:
+    whole = "import package::parts::half::HALF;\n\nfn op(x: T) -> T { return x * T(HALF); }\n"
+    (outside / "own.wesl").write_text(whole)
+    part = outside / "parts" / "half.wgsl"
+    note_unsaved(part, "const THIRD = 0.3;\n")
+    try:
+        with pytest.raises(wk.ShaderError, match="declares no 'HALF'"):
+            load_file(outside / "own.wesl")
+    finally:
+        note_unsaved(part, None)
+
+    assert "HALF" in load_file(outside / "own.wesl").declared

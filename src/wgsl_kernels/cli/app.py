@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from wgsl_kernels.cli.output import FAILED, console, print_json, telling_errors
+from wgsl_kernels.engine.environment.errors import ArgumentError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -99,6 +100,9 @@ def check_kernels(
         typer.Option(help="Only compiles, portable, right, gradient, safe or fast."),
     ] = None,
     case: Annotated[str, typer.Option(help="Only cases with this in their names.")] = "",
+    quick: Annotated[
+        bool, typer.Option(help="Only the samples as they stand, as --watch begins.")
+    ] = False,
     watch: Annotated[bool, typer.Option(help="Check again at every save.")] = False,
     window: Annotated[
         bool, typer.Option(help="Show the output in a window, and check again at every save.")
@@ -117,7 +121,7 @@ def check_kernels(
 
     with telling_errors():
         check_format(form)
-        asked = check.asked_for(only, backend, section, case, strict=strict)
+        asked = check.asked_for(only, backend, section, case, strict=strict, quick=quick)
         given = targets or []
         target = given[0] if len(given) == 1 else None
         if window:
@@ -150,6 +154,19 @@ def print_prelude(
 
     with telling_errors():
         typer.echo(prelude_of(file, whole=whole), nl=False)
+
+
+@app.command("lsp")
+def serve_editor() -> None:
+    """Serve an editor on standard input and output: findings, types, definitions, completion."""
+    with telling_errors():
+        try:
+            from wgsl_kernels.lsp.server import serve
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] not in ("lsprotocol", "pygls"):
+                raise
+            raise ArgumentError('lsp: wants pygls; pip install "wgsl-kernels[lsp]".') from None
+        serve()
 
 
 @app.command("explain")
@@ -268,7 +285,9 @@ def tune_kernels(
 def show_program(
     name: Annotated[
         str,
-        typer.Argument(help="A kernel, file.py:Kernel, or file.py:function without parameters."),
+        typer.Argument(
+            help="A kernel, a shader file, file.py:Kernel, or file.py:function without parameters."
+        ),
     ],
     shapes: Annotated[
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")

@@ -101,6 +101,7 @@ def asked_for(
     case: str,
     *,
     strict: bool,
+    quick: bool = False,
 ) -> CheckOptions:
     """Return what the options of the command ask for.
 
@@ -116,7 +117,7 @@ def asked_for(
         [one for one in SECTIONS if not sections or one in sections]
     )
     return CheckOptions(
-        tuple(only or ()), tuple(backends or ("cpu", "webgpu")), chosen, case, strict
+        tuple(only or ()), tuple(backends or ("cpu", "webgpu")), chosen, case, strict, quick
     )
 
 

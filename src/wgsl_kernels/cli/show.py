@@ -14,10 +14,18 @@ import numpy as np
 
 from wgsl_kernels.backends.derived.gradients import float_parameters, gradient_text
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.modules.files import ENDINGS
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.bench.checking.representatives import representatives, with_signature
+from wgsl_kernels.bench.checking.unsampled import registered
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config as switches
-from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, KernelNotFound
+from wgsl_kernels.engine.environment.errors import (
+    ArgumentError,
+    DTypeError,
+    KernelNotFound,
+    WgslKernelsError,
+)
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.execution.run import run_kernel
 from wgsl_kernels.engine.observe.explain import explain
@@ -26,6 +34,7 @@ from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.dtypes import OBJECTS, canonical
 from wgsl_kernels.ops.elementwise.cast import astype
+from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,7 +56,7 @@ def shown(
 
     Args:
         name: A kernel's name, or ``file.py:function``: a function without parameters, or
-            ``file.py:Name``: a kernel that the file registers.
+            ``file.py:Name``: a kernel that the file registers; or a shader file that is one.
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
         config: The variant that a kernel runs as, instead of the one that would be taken.
@@ -137,6 +146,8 @@ def called(
         KernelNotFound: There is no such kernel on the webgpu backend.
     """
     path, colon, function = name.rpartition(":")
+    if Path(name).suffix in ENDINGS and Path(name).is_file():
+        return _of_shader_file(Path(name), command), "never"
     if colon and Path(path).suffix == ".py":
         found = _run(path, command).get(function)
         if found is None and get_kernel(function, "webgpu") is not None:
@@ -226,6 +237,26 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Calla
     return lambda: run_kernel(name, given, {})
 
 
+def _of_shader_file(path: Path, command: str) -> Callable[[], Any]:
+    """Return a call of a shader file as a kernel by itself, the first made up that it takes."""
+
+    def called() -> Any:
+        refused: WgslKernelsError | None = None
+        with registered(path) as kernel, with_signature(kernel):
+            for sample in representatives(kernel):
+                tensors = [tensor(one) for one in arrays_for(sample)]
+                try:
+                    found = sample.f(*tensors, **sample.attrs)
+                    evaluate(found)
+                except WgslKernelsError as error:
+                    refused = refused or error
+                else:
+                    return found
+        raise refused or ArgumentError(f"{command}: {path} is no kernel by itself.")
+
+    return called
+
+
 def _dtype(given: str, command: str) -> DType:
     try:
         return canonical(given)
@@ -234,7 +265,6 @@ def _dtype(given: str, command: str) -> DType:
 
 
 def _sampled(name: str, command: str) -> Callable[[], Any]:
-    from wgsl_kernels.testing.inputs import arrays_for
     from wgsl_kernels.testing.registered import samples_of
 
     sample = next(iter(samples_of(name)), None)

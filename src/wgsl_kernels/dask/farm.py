@@ -14,6 +14,7 @@ from rich.progress import Progress
 from wgsl_kernels.bench.parity.certificates import ParityRecord, lost
 from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machine_in_use, today
 from wgsl_kernels.bench.parity.differences import ParityReport, joined
+from wgsl_kernels.dask.arguments import check_client
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -53,7 +54,10 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
     Example:
         ``parity(client, ["Exp"]).to_json()`` is what ``wgsl-kernels parity --merge`` reads.
     """
+    if isinstance(only, str):
+        raise ArgumentError(f"parity: only is {only!r}; want a list: [{only!r}].")
     names = certified_kernels(only)
+    check_client("parity", client)
     addresses = _addresses(client)
     if not addresses:
         raise ArgumentError("parity: the cluster has no workers; want at least one.")

@@ -19,6 +19,7 @@ from distributed import WorkerPlugin, get_worker
 from distributed.protocol.serialize import to_serialize
 from distributed.utils import sync
 
+from wgsl_kernels.dask.arguments import check_callable, check_client, check_seconds
 from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 
@@ -140,6 +141,7 @@ class WorkerGroup:
         size: How many there are.
         addresses: Their addresses, by rank.
         timeout: Seconds after which one that says nothing is taken for lost.
+        waited: Seconds that this worker has waited for what others send.
     """
 
     rank: int
@@ -148,6 +150,7 @@ class WorkerGroup:
     timeout: float = 60.0
     _run: str = ""
     _number: int = 0
+    waited: float = 0.0
 
     def all_reduce(self, values: Any, *, pieces: int | None = None) -> Any:
         """Return the sum of all workers' values, with the same bits for any number of workers.
@@ -159,7 +162,8 @@ class WorkerGroup:
                 default one for each worker.
 
         Raises:
-            ArgumentError: There are more or fewer arrays than this worker's share.
+            ArgumentError: There are more or fewer arrays than this worker's share, or they are of
+                several shapes or dtypes, here or on other workers, or no numbers.
             PeerLost: Another worker is gone.
         """
         count = self.size if pieces is None else pieces
@@ -173,7 +177,13 @@ class WorkerGroup:
             )
         if count < self.size:
             raise ArgumentError(f"all_reduce: {count} pieces for {self.size} workers; want more.")
-        shape = given[0].shape
+        shape, dtype = given[0].shape, given[0].dtype
+        other = next((one for one in given if (one.shape, one.dtype) != (shape, dtype)), given[0])
+        if other is not given[0] or dtype.kind not in "biufc":
+            raise ArgumentError(
+                f"all_reduce: got arrays of shape {list(shape)}, {dtype}, and {list(other.shape)}, "
+                f"{other.dtype}; want numbers of one shape and dtype."
+            )
         nodes = joined(leaves_of([one.reshape(-1) for one in given], first), count)
         if self.size == 1:
             return np.reshape(root_of(nodes, count), shape)
@@ -183,8 +193,11 @@ class WorkerGroup:
         """Send an array to each of some ranks, and return what these have sent, by rank.
 
         Raises:
+            ArgumentError: There is no such rank.
             PeerLost: One of them is gone.
         """
+        for rank in arrays:
+            self._check_rank("exchange", rank)
         found: dict[int, Any] = self._sync(self._swapped("exchange", dict(arrays)))
         return found
 
@@ -192,9 +205,17 @@ class WorkerGroup:
         """Return what the worker of rank ``root`` gave.
 
         Raises:
+            ArgumentError: There is no such rank.
             PeerLost: It is gone, or another that waits for it is.
         """
+        self._check_rank("broadcast", root)
+        if self.size == 1:
+            return values
         return self._sync(self._broadcast(values, root))
+
+    def _check_rank(self, caller: str, rank: Any) -> None:
+        if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < self.size:
+            raise ArgumentError(f"{caller}: got rank {rank!r}; want 0 to {self.size - 1}.")
 
     # On the worker's event loop. Each step of an operation has a word, so that those who take part
     # in other steps of it still mean the same ones.
@@ -209,7 +230,15 @@ class WorkerGroup:
         length = next(iter(nodes.values())).size
         cuts = shares(length, self.size)
         parts = {at: part_of(nodes, cuts[at], cuts[at + 1]) for at in range(self.size)}
-        got = await self._swapped("parts", parts)
+        kind = length, next(iter(nodes.values())).dtype.str
+        swapped = await self._swapped("parts", {at: (kind, one) for at, one in parts.items()})
+        for at, (theirs, _) in swapped.items():
+            if theirs != kind:
+                raise ArgumentError(
+                    f"all_reduce: rank {self.rank} gave {kind[0]} elements of {kind[1]} and rank "
+                    f"{at} {theirs[0]} of {theirs[1]}; want one shape and dtype on all workers."
+                )
+        got = {at: part for at, (_, part) in swapped.items()}
         mine = root_of({n: one for part in got.values() for n, one in part.items()}, count)
         sums = await self._swapped("sums", dict.fromkeys(range(self.size), mine))
         return np.concatenate([sums[at] for at in range(self.size)])
@@ -267,7 +296,9 @@ class WorkerGroup:
         )
         sources = tuple(sent) if wanted is None else wanted
         keys = {self._key(step, one): self.addresses[one] for one in sources}
+        begin = time.perf_counter()
         got = await plugin.take(keys, self.timeout)
+        self.waited += time.perf_counter() - begin
         return {one: got[self._key(step, one)] for one in sources}
 
     def _key(self, step: str, sender: int) -> tuple[Any, ...]:
@@ -307,9 +338,12 @@ def run_on_workers(
         timeout: Seconds after which a worker that says nothing to the others is taken for lost.
 
     Raises:
-        ArgumentError: There are fewer workers than asked for.
+        ArgumentError: There are fewer workers than asked for, or an argument is of another kind.
         PeerLost: A worker went meanwhile; the programs of the others have ended.
     """
+    check_client("run_on_workers", client)
+    check_callable("run_on_workers", "program", program)
+    check_seconds("run_on_workers", "timeout", timeout)
     addresses = _chosen(client, workers)
     client.register_plugin(GroupPlugin())
     run = uuid.uuid4().hex
@@ -322,7 +356,7 @@ def run_on_workers(
         for rank, one in enumerate(addresses)
     ]  # fmt: skip
     try:
-        return _gathered(client, futures, addresses)
+        return _gathered(client, futures, addresses, timeout)
     except BaseException:
         who_answers(client, addresses, END, _end, run)
         raise
@@ -332,9 +366,18 @@ def run_on_workers(
 
 def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, ...]:
     known = sorted(client.scheduler_info(n_workers=-1)["workers"])
-    wanted = known[:workers] if isinstance(workers, int) else known if workers is None else workers
+    if workers is None or isinstance(workers, int):
+        wanted = known if workers is None else known[: max(workers, 0)]
+    elif isinstance(workers, (list, tuple)):
+        wanted = list(workers)
+    else:
+        raise ArgumentError(
+            f"run_on_workers: workers is {workers!r}; want a number, a list of addresses, or None."
+        )
+    if len(set(wanted)) < len(wanted):
+        raise ArgumentError(f"run_on_workers: workers has an address twice: {wanted}.")
     missing = sorted(set(wanted) - set(known))
-    short = isinstance(workers, int) and len(known) < workers
+    short = isinstance(workers, int) and not 0 < workers <= len(known)
     if missing or short or not wanted:
         asked = f"{workers}" if short else ", ".join(missing) or "any"
         raise ArgumentError(f"run_on_workers: asked for workers {asked}; there are {known}.")
@@ -364,15 +407,23 @@ def who_answers(
     return set(answered)
 
 
+def answer() -> None:
+    """Show that a worker is there."""
+
+
 def _end(run: str, dask_worker: Worker) -> None:
     plugin = dask_worker.plugins[PLUGIN]
     assert isinstance(plugin, GroupPlugin)
     plugin.end(run)
 
 
-def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) -> list[Any]:
-    """Wait for all programs, and look meanwhile whether their workers are there."""
+def _gathered(
+    client: Client, futures: Sequence[Any], addresses: Sequence[str], timeout: float
+) -> list[Any]:
+    """Wait for all programs, and look meanwhile whether their workers are there, and answer."""
     look = time.monotonic() + LOOK
+    pause, limit = timeout / 4, 3 * timeout / 4
+    ask = time.monotonic() + pause
     while True:
         failed = [
             future.exception() if future.status == "error" else PeerLost(address)
@@ -390,6 +441,14 @@ def _gathered(client: Client, futures: Sequence[Any], addresses: Sequence[str]) 
                 if address not in there and one.status != "finished":
                     raise PeerLost(address)
             look = time.monotonic() + LOOK
+        if time.monotonic() > ask:  # peers notice only those that they wait for
+            asked = [a for a, f in zip(addresses, futures, strict=True) if f.status == "pending"]
+            answered = who_answers(client, asked, limit, answer)
+            there = client.scheduler_info(n_workers=-1)["workers"]
+            for address in asked:
+                if address in there and address not in answered:
+                    raise PeerLost(address, f"did not answer within {limit:g} s")
+            ask = time.monotonic() + pause
         time.sleep(0.02)
 
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.dask.group import WorkerGroup
     from wgsl_kernels.dask.tree import Array
 
-PARTS: tuple[str, ...] = ("data", "gradients", "all-reduce", "update")
-"""What the time of a step goes to; waiting for others is in the all-reduce."""
+PARTS: tuple[str, ...] = ("data", "gradients", "all-reduce", "waiting", "update")
+"""What the time of a step goes to; waiting is that for what others send in the all-reduce."""
 
 
 class Replica:
@@ -69,28 +69,31 @@ class Replica:
         """
         self.digest = ""
         bounds = shares(pieces, group.size)
+        own = range(bounds[group.rank], bounds[group.rank + 1])
         losses: list[float] = []
+        following = self._uploaded(batches, self.step, pieces, own) if self.step < until else []
         while self.step < until:
-            with self._timed("data"):
-                given = list(batches(self.step))
-                if len(given) != pieces:
-                    raise ArgumentError(
-                        f"fit: batches({self.step}) gave {len(given)}; want micro_batches={pieces}."
-                    )
-                own = range(bounds[group.rank], bounds[group.rank + 1])
-                ready = [_on_device(given[at]) for at in own]
+            ready = following
             with self._timed("gradients"), drawing_from(self._random):
                 leaves: list[wk.Tensor] = []
                 for at, batch in zip(own, ready, strict=True):
                     self._random.seed(_key(self.step, at))
                     leaves.append(self._flat(batch))
+                wk.flush()
+            if self.step + 1 < until:  # the device computes meanwhile
+                following = self._uploaded(batches, self.step + 1, pieces, own)
+            with self._timed("gradients"):
                 found = [one.numpy() for one in leaves]
                 sent = [one.astype(self._dtype, copy=False) for one in found]
+            waited = group.waited
             with self._timed("all-reduce"):
                 total = group.all_reduce(sent, pieces=pieces).astype(np.float32)
                 loss = total[:1]
                 if self._dtype != np.float32:
                     loss = group.all_reduce([one[:1] for one in found], pieces=pieces)
+            waited = group.waited - waited
+            self.seconds["all-reduce"] -= waited
+            self.seconds["waiting"] += waited
             with self._timed("update"):
                 self._apply(total * np.float32(1 / pieces))
             losses.append(float(loss[0]) / pieces)
@@ -103,13 +106,40 @@ class Replica:
             wk.save(path, self._whole())
             return path.read_bytes()
 
-    def load(self, state: bytes) -> None:
+    def take(self, state: bytes) -> None:
         """Take over what `state` gave, of whatever worker."""
+        with _file(state) as path:
+            self.load(path)
+
+    def load(self, path: Path) -> None:
+        """Take over a file with such a state.
+
+        Raises:
+            ArgumentError: It is none, or that of another model.
+        """
         self.digest = ""
         step = wk.variable(0, trainable=False, name="step")
-        with _file(state) as path:
-            wk.load(path, into={**self._whole(), "step": step})
-        self.step = int(step.numpy())
+        wk.load(path, into={**self._whole(), "step": step})
+        found = int(step.numpy())
+        if found < 0:
+            raise ArgumentError(f"fit: {path} says that {found} steps are done; want at least 0.")
+        self.step = found
+
+    def _uploaded(
+        self, batches: Callable[[int], Any], step: int, pieces: int, own: range
+    ) -> list[Any]:
+        """Return this worker's micro-batches of a step; their upload begins.
+
+        Raises:
+            ArgumentError: ``batches`` gives another number of them.
+        """
+        with self._timed("data"):
+            given = list(batches(step))
+            if len(given) != pieces:
+                raise ArgumentError(
+                    f"fit: batches({step}) gave {len(given)}; want micro_batches={pieces}."
+                )
+            return [_on_device(given[at]) for at in own]
 
     def _whole(self) -> dict[str, Any]:
         step = wk.variable(self.step, trainable=False, name="step")
@@ -118,6 +148,12 @@ class Replica:
     def _flat_gradient(self, batch: Any) -> wk.Tensor:
         """Return the loss and all gradients of one micro-batch as one tensor."""
         loss, found = wk.variable_grads(lambda: self._loss(batch), self._variables)
+        one = next((one for one in self._variables if one not in found), None)
+        if one is not None:
+            raise ArgumentError(
+                f"fit: the loss does not depend on the variable {one.name}, of shape "
+                f"{list(one.shape)}; use it, or make it with trainable=False."
+            )
         parts = [wk.reshape(wk.astype(loss, "float32"), (1,))]
         parts += [wk.reshape(wk.astype(found[one], "float32"), (-1,)) for one in self._variables]
         return wk.concat(parts)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import uuid
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,19 +12,26 @@ from distributed import get_worker
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import wgsl_kernels as wk
+from wgsl_kernels.dask.arguments import (
+    check_callable,
+    check_client,
+    check_count,
+    check_seconds,
+)
 from wgsl_kernels.dask.group import (
     GONE,
     PLUGIN,
     GroupPlugin,
     PeerLost,
     WorkerGroup,
+    answer,
     run_on_workers,
     who_answers,
 )
 from wgsl_kernels.dask.replica import PARTS, Replica, digest_of, tensors_in
 from wgsl_kernels.dask.workers import compared, facts
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
-from wgsl_kernels.engine.environment.files import write_whole
+from wgsl_kernels.engine.environment.files import path_of, write_whole
 
 if TYPE_CHECKING:
     import os
@@ -100,16 +106,25 @@ def fit(
             micro-batches, or workers have other versions.
         WgslKernelsError: Copies differ, or no worker is left.
     """
-    for word, number in (("micro_batches", micro_batches), ("check_every", check_every)):
-        if number < 1:
-            raise ArgumentError(f"fit: {word} is {number}; want at least 1.")
+    if client is not None:
+        check_client("fit", client)
+    check_callable("fit", "make", make)
+    check_callable("fit", "batches", batches)
+    check_count("fit", "steps", steps, 0)
+    check_count("fit", "micro_batches", micro_batches, 1)
+    check_count("fit", "check_every", check_every, 1)
+    check_seconds("fit", "step_timeout", step_timeout)
     if gradient_dtype not in ("float32", "float16"):
         raise ArgumentError(f"fit: gradient_dtype is {gradient_dtype!r}; want float32 or float16.")
-    state = None if resume is None else Path(resume).read_bytes()
+    target = None if save_to is None else path_of("fit", save_to)
+    if target is not None and not target.parent.is_dir():
+        raise ArgumentError(f"fit: {target} cannot be written: there is no such folder.")
     plan = _Plan(make, batches, micro_batches, gradient_dtype, uuid.uuid4().hex, step_timeout)
     here = Replica(make, gradient_dtype)
-    if state is not None:
-        here.load(state)
+    state = None
+    if resume is not None:
+        here.load(path_of("fit", resume))
+        state = here.state()
     run = _Here(plan, here) if client is None else _OnWorkers(plan, client)
     losses: list[float] = []
     first, done = here.step, here.step
@@ -121,11 +136,11 @@ def fit(
             del losses[done - first :]
             losses += found
             done = goal
-            if save_to is not None:
-                write_whole(Path(save_to), [state])
+            if target is not None:
+                write_whole(target, [state])
             progress.update(task, completed=done, note=run.note(losses))
     state = here.state() if state is None else state
-    here.load(state)
+    here.take(state)
     return FitResult(
         here.model, here.optimizer, losses, digest_of(state), run.seconds, run.adapters
     )
@@ -230,7 +245,7 @@ class _OnWorkers:
     def _settle(self) -> None:
         """Leave out workers that do not answer."""
         asked = self._present()
-        answered = who_answers(self._client, asked, min(ANSWER, self._plan.timeout), _answer)
+        answered = who_answers(self._client, asked, min(ANSWER, self._plan.timeout), answer)
         there = self._client.scheduler_info(n_workers=-1)["workers"]
         self._left_out |= {one for one in asked if one in there and one not in answered}
 
@@ -263,16 +278,12 @@ def _train(group: WorkerGroup, plan: _Plan, state: bytes | None, goal: int) -> t
         kept.clear()  # of trainings before, and of one that begins again
         replica = kept[plan.name] = Replica(plan.make, plan.gradient_dtype)
     if state is not None and digest_of(state) != replica.digest:
-        replica.load(state)
+        replica.take(state)
     with wk.config.using(deterministic=True):
         losses = replica.train(group, plan.batches, goal, plan.micro_batches)
     found = replica.state()
     replica.digest = digest_of(found)
     return losses, replica.digest, replica.seconds, found if group.rank == 0 else b""
-
-
-def _answer() -> None:
-    """Show that one is there."""
 
 
 def _state(name: str) -> bytes:

@@ -42,6 +42,9 @@ class WorkerSetup(WorkerPlugin):
         adapters: The adapter of each worker: names or parts of them, taken in turn by the workers
             of a host; a dictionary of such by host; one for all; by default what each would take.
         modules: Modules that register the user's kernels, imported on each worker.
+
+    Raises:
+        ArgumentError: ``modules`` is one string, or ``adapters`` has an empty list or others.
     """
 
     name = "wgsl-kernels-setup"
@@ -52,6 +55,15 @@ class WorkerSetup(WorkerPlugin):
         adapters: str | Sequence[str | int] | Mapping[str, Any] | None = None,
         modules: Sequence[str] = (),
     ) -> None:
+        if isinstance(modules, str):
+            raise ArgumentError(f"WorkerSetup: modules is {modules!r}; want a list: [{modules!r}].")
+        given: Any = adapters
+        for one in given.values() if hasattr(given, "values") else [given]:
+            is_list = isinstance(one, (list, tuple)) and len(one) > 0
+            if not is_list and not (one is None or isinstance(one, (str, int))):
+                raise ArgumentError(
+                    f"WorkerSetup: adapters has {one!r}; want a name, an index, or a list of them."
+                )
         self.backend, self.adapters, self.modules = backend, adapters, tuple(modules)
 
     def setup(self, worker: Worker) -> None:

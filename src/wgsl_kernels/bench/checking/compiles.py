@@ -108,9 +108,6 @@ class _Anything(frozenset[str]):
     def __contains__(self, name: object) -> bool:
         return True
 
-    def __bool__(self) -> bool:
-        return True
-
 
 def _misspelt(subject: Subject) -> Iterator[Finding]:
     """Yield functions that nothing calls and whose names are nearly those of hooks."""

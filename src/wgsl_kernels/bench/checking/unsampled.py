@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from wgsl_kernels.testing.report import Report, Row
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from wgsl_kernels.wgsl.errors.finding_codes import Section
@@ -62,17 +63,11 @@ def file_findings(path: Path) -> list[Finding]:
         one.severity == "error" for one in found
     ):
         return found  # a part of the package's kernels, or known to be broken
-    name = path.name
-    origin = Origin(f"<{name}>", str(path.resolve()), 1)
-    shader = ShaderKernel(name, str(path.resolve()), origin)
-    before = take_snapshot()
     try:
-        add_kernel(kernel_of(shader), override=True)
-        compiled = _findings(name)
+        with registered(path) as name:
+            compiled = _findings(name)
     except WgslKernelsError:  # it is no kernel by itself
         return found
-    finally:
-        before.restore()
     known = {(one.code, one.line) for one in found}
     more = [
         replace(one, kernel="", file=str(path))
@@ -80,6 +75,23 @@ def file_findings(path: Path) -> list[Finding]:
         if (one.code, one.line) not in known and one.code not in _FROM_PYTHON
     ]
     return [*found, *more]
+
+
+@contextmanager
+def registered(path: Path) -> Iterator[str]:
+    """Have a shader file be a kernel for a block; it is called as the file is.
+
+    Raises:
+        ShaderError: The file cannot be read.
+    """
+    name = path.name
+    origin = Origin(f"<{name}>", str(path.resolve()), 1)
+    before = take_snapshot()
+    try:
+        add_kernel(kernel_of(ShaderKernel(name, str(path.resolve()), origin)), override=True)
+        yield name
+    finally:
+        before.restore()
 
 
 def _findings(name: str) -> list[Finding]:

@@ -76,6 +76,7 @@ def run_on_intervals(
     params: bytes,
     groups: tuple[int, int, int],
     buffers: Sequence[tuple[Words, int, int]],
+    noted: dict[int, tuple[float, float]] | None = None,
 ) -> bool:
     """Compute a dispatch on intervals, which changes its buffers.
 
@@ -84,6 +85,7 @@ def run_on_intervals(
         params: The bytes of its parameters.
         groups: Workgroups along x, y and z.
         buffers: Of each storage binding the words, the first byte and the bytes that it sees.
+        noted: Gets what names may be, by where they begin in the text.
 
     Returns:
         Whether values were taken apart as bits: then they are not those of the formula alone.
@@ -101,6 +103,7 @@ def run_on_intervals(
     machine = Machine(module.declarations, library, count)
     machine.frames, machine.loops = [], []
     machine.is_refined = False
+    machine.noted = noted
     lane = np.arange(count)
     for name, value in dispatch.module.constants:
         if name in machine.constants:

@@ -13,12 +13,14 @@ from wgsl_kernels.bench.intervals.numbers import OutOfReachError
 from wgsl_kernels.bench.intervals.words import Words, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.bench.intervals.numbers import Array
+    from wgsl_kernels.wgsl.syntax.places import Place
+    from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 MOST_BYTES = 1 << 20
 """Bytes of a buffer that is looked at."""
@@ -63,10 +65,23 @@ class Ranges:
     Attributes:
         found: For each read, in order, what it may give; None where that is out of reach.
         reasons: What was out of reach.
+        names: What names in shaders may be, by where their authors declare them; None where
+            nobody asks.
     """
 
     found: list[Range | None] = field(default_factory=list["Range | None"])
     reasons: list[str] = field(default_factory=list[str])
+    names: dict[Place, tuple[float, float]] | None = None
+
+    def note(self, source_map: SourceMap, noted: Mapping[int, tuple[float, float]]) -> None:
+        """Note what names in a composed text may be, beside what they were before."""
+        if self.names is None:
+            return
+        for begin, (low, high) in noted.items():
+            at = source_map.composed.place(begin)
+            _, place = source_map.origin(at.line, at.column)
+            before = self.names.get(place, (low, high))
+            self.names[place] = min(low, before[0]), max(high, before[1])
 
 
 class _BlockBuffers:
@@ -101,7 +116,7 @@ class _BlockBuffers:
             if binding.access != "read":
                 self.words[id(one)] = None
 
-    def run(self, ready: Ready, storages: Sequence[Storage]) -> str:
+    def run(self, ready: Ready, storages: Sequence[Storage], ranges: Ranges) -> str:
         """Compute a dispatch, and return why it cannot be computed."""
         assert ready.origin is not None
         dispatch = ready.origin[1]
@@ -111,9 +126,11 @@ class _BlockBuffers:
             if words is None:
                 return "a buffer of which nothing is known"
             buffers.append((words, first, nbytes))
+        noted: dict[int, tuple[float, float]] | None = None if ranges.names is None else {}
         try:
-            if run_on_intervals(dispatch, ready.params, ready.groups, buffers):
+            if run_on_intervals(dispatch, ready.params, ready.groups, buffers, noted):
                 self.is_refined = True
+            ranges.note(dispatch.module.source_map, noted or {})
         except OutOfReachError as error:
             return str(error)
         return ""
@@ -130,9 +147,12 @@ class _BlockBuffers:
 
 
 @contextmanager
-def on_intervals(device: Device) -> Iterator[Ranges]:
-    """Compute all dispatches of a block on intervals, too, and tell what its reads may give."""
-    kept, ranges = _BlockBuffers(device), Ranges()
+def on_intervals(device: Device, *, names: bool = False) -> Iterator[Ranges]:
+    """Compute all dispatches of a block on intervals, too, and tell what its reads may give.
+
+    With ``names`` also what the names in its shaders may be.
+    """
+    kept, ranges = _BlockBuffers(device), Ranges(names={} if names else None)
     own = vars(device)
 
     def run(ready: Ready, storages: Sequence[Storage]) -> None:
@@ -142,7 +162,7 @@ def on_intervals(device: Device) -> Iterator[Ranges]:
         for one in storages:
             kept.of(one)
         plain(ready, storages)
-        reason = kept.run(ready, storages)
+        reason = kept.run(ready, storages, ranges)
         if reason:
             ranges.reasons.append(reason)
             kept.lose(storages, ready)

@@ -50,6 +50,8 @@ class Machine(CallEvaluator):
 
     frames: list[_CallFrame]
     loops: list[_Rounds]
+    noted: dict[int, tuple[float, float]] | None = None
+    """What parameters and lets may be, by where their names begin; None where nobody asks."""
 
     def run(self, function: tree.Function, given: list[Value]) -> Value:
         """Call a function for the active invocations, and return what it gives."""
@@ -59,7 +61,9 @@ class Machine(CallEvaluator):
             raise OutOfReachError("calls that are too deep")
         scope: dict[str, Cell | Value] = {}
         for parameter, value in zip(function.parameters, given, strict=True):
-            scope[parameter.ident.name] = coerced(value, self.types.of(parameter.type))
+            given_value = coerced(value, self.types.of(parameter.type))
+            scope[parameter.ident.name] = given_value
+            self.note(parameter.ident, given_value)
         outer, loops, mask = self.scopes, self.loops, self.mask
         self.scopes, self.loops = [scope], []
         self.frames.append(_CallFrame(mask))
@@ -118,6 +122,17 @@ class Machine(CallEvaluator):
         elif node.keyword == "let":
             value = coerced(value, None)
         self.scopes[-1][node.ident.name] = value
+        self.note(node.ident, value)
+
+    def note(self, ident: tree.Ident, value: Value) -> None:
+        """Note what a name may be for the active invocations, beside what it was before."""
+        if self.noted is None or not isinstance(value, Number) or not self.alive():
+            return
+        low, high = self.noted.get(ident.begin, (np.inf, -np.inf))
+        active = self.active()
+        lows, highs = (np.broadcast_to(one, self.count) for one in (value.low, value.high))
+        found = float(lows[active].min()), float(highs[active].max())
+        self.noted[ident.begin] = min(low, found[0]), max(high, found[1])
 
     def assign(self, node: tree.Assign) -> None:
         """Write a value."""

@@ -33,20 +33,24 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.types.expressions import Misfit
     from wgsl_kernels.wgsl.types.infer import Types
 
 
-def diagnose(text: Text, known: Collection[str] = ()) -> list[Remark]:
+def diagnose(
+    text: Text, known: Collection[str] = (), others: Sequence[tree.Declaration] = ()
+) -> list[Remark]:
     """Return what is wrong with a text, in its order.
 
     Args:
-        text: A complete shader, or one file of it; types are held against each other only where
-            all of it was understood.
+        text: A complete shader, or one file of it; types are held against each other as far as
+            they are known.
         known: Names that something else declares.
+        others: What it imports, where that is known.
 
     Raises:
         ShaderError: It cannot be read at all.
@@ -59,10 +63,10 @@ def diagnose(text: Text, known: Collection[str] = ()) -> list[Remark]:
     found += _unknown(names, known)
     found += _immutable(module, names)
     found += _without_return(module)
-    types = infer(module.declarations)
+    types = infer((*module.declarations, *others))
     found += [*overflow_remarks(module, types), *size_remarks(module, types)]
-    if not known:
-        found += _misfits(module, types)
+    structs = [one for one in (*module.declarations, *others) if isinstance(one, tree.Struct)]
+    found += _misfits(module, types, structs)
     return sorted(found, key=_begin)
 
 
@@ -154,9 +158,12 @@ def _returns(node: tree.Statement | tree.Continuing | None) -> bool:
     return False
 
 
-def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
+def _misfits(module: tree.Module, types: Types, structs: Sequence[tree.Struct]) -> Iterator[Remark]:
     """Yield types that do not fit together."""
     noted = {one.span.begin for one in _immutable(module, names_of(module))}
+    own = set(map(id, module.declarations))
+    problems = [one for one in types.problems if id(one.declaration) in own]
+    fields = {one.name: [field.name for field in one.fields] for one in structs}
     for declaration in module.declarations:
         for node in descendants(declaration):
             remark = None
@@ -164,17 +171,17 @@ def _misfits(module: tree.Module, types: Types) -> Iterator[Remark]:
                 remark = _of_binary(node, types, module.text)
                 noted |= {node.right.begin} if remark else set()
             elif isinstance(node, tree.Access):
-                remark = _of_access(node, types)
+                remark = _of_access(node, types, problems, fields)
                 noted |= {node.member.begin} if remark else set()
             elif isinstance(node, tree.Assign) and node.operator != "=":
-                remark = _of_update(node, types, module.text)
+                remark = _of_update(node, types, problems, module.text)
                 noted |= {node.value.begin}
             elif isinstance(node, (tree.If, tree.While, tree.For)):
                 remark = _of_condition(node.condition, types)
                 noted |= {node.condition.begin} if remark and node.condition else set()
             if remark is not None:
                 yield remark
-    for misfit in types.problems:
+    for misfit in problems:
         if misfit.begin not in noted:
             end = _word_end(module.text.text, misfit.begin)
             words = _with_remedy(misfit.message, module.text.text[misfit.begin : end])
@@ -214,13 +221,15 @@ def _of_binary(node: tree.Binary, types: Types, text: Text) -> Remark | None:
     return Remark("wrong-type", words, (node.right if is_right else node.left).span)
 
 
-def _of_update(node: tree.Assign, types: Types, text: Text) -> Remark | None:
+def _of_update(
+    node: tree.Assign, types: Types, problems: Sequence[Misfit], text: Text
+) -> Remark | None:
     """Return what is wrong with ``x += value``: the value's type, since x has its own."""
     if node.target is None:
         return None
     left, right = types.value_of(node.target), types.value_of(node.value)
     refused = any(
-        one.begin == node.value.begin and "has no meaning" in one.message for one in types.problems
+        one.begin == node.value.begin and "has no meaning" in one.message for one in problems
     )
     if left is None or right is None or not refused:
         return None
@@ -232,14 +241,20 @@ def _of_update(node: tree.Assign, types: Types, text: Text) -> Remark | None:
     return Remark("wrong-type", words, node.value.span)
 
 
-def _of_access(node: tree.Access, types: Types) -> Remark | None:
+def _of_access(
+    node: tree.Access,
+    types: Types,
+    problems: Sequence[Misfit],
+    fields: Mapping[str, Sequence[str]],
+) -> Remark | None:
     base = types.of(node.base)
-    if base is None or types.of(node) is not None:
+    if base is None or all(one.begin != node.member.begin for one in problems):
         return None
     value = value_of(base)
     name = node.member.name
     if isinstance(value, StructType):
-        known = [one for one in value.members if not one.startswith("wk_")]
+        members = fields.get(value.name, value.members)
+        known = [one for one in members if not one.startswith("wk_")]
         near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         words = f"{value} has no {name!r}; it has {', '.join(known) or 'none'}.{hint}"

@@ -21,6 +21,11 @@ def _known(text: Text) -> dict[object, Any]:
     return {}
 
 
+def forget_texts() -> None:
+    """Forget what is known of all texts, of which none may come again."""
+    _known.cache_clear()
+
+
 def once_per_text(f: Callable[[Text], _Value]) -> Callable[[Text], _Value]:
     """Have what a function gives for a text kept with all else that is known of the text."""
 

@@ -231,12 +231,19 @@ class ExpressionTypes:
             return None
         member = node.member.name
         found = _part(base, lambda store: _member(store, member))
-        if found is None:
+        if found is None and not self._declares(base, member):
             self.problem(f"{value_of(base)} has no {member!r}.", node.member.begin)
         is_swizzle = found is not None and isinstance(value_of(found), Vector) and len(member) > 1
         if is_swizzle and isinstance(found, Reference) and isinstance(_store(base), Vector):
             return found.store  # several components are a value, no place
         return found
+
+    def _declares(self, base: Type, member: str) -> bool:
+        """Say whether a struct has a member, whose type is not known."""
+        struct = value_of(base)
+        struct = struct.store if isinstance(struct, Pointer) else struct
+        fields = self.types.fields(struct) if isinstance(struct, StructType) else ()
+        return any(one.ident.name == member for one in fields)
 
     # Calls.
 

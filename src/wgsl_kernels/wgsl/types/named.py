@@ -117,7 +117,7 @@ class NamedTypes:
 
     def fields(self, struct: StructType) -> tuple[tree.Parameter, ...]:
         """Return the fields of a struct as the module declares them."""
-        node = self.nodes[struct.name]
+        node = self.nodes.get(struct.name)
         return node.fields if isinstance(node, tree.Struct) else ()
 
     def _plain(self, name: str) -> Type | None:

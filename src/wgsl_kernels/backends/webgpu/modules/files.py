@@ -64,6 +64,18 @@ def find_file(given: str, beside: Path) -> Path:
     return found
 
 
+_unsaved: dict[Path, bytes] = {}
+"""What editors have of files, by their paths without links."""
+
+
+def note_unsaved(path: Path, text: str | None) -> None:
+    """Have a file be read as an editor has it; with None, as it is saved."""
+    if text is None:
+        _unsaved.pop(path.resolve(), None)
+    else:
+        _unsaved[path.resolve()] = text.encode("utf-8", "surrogatepass")
+
+
 def read_text(path: Path) -> Text:
     """Return what a file holds, as it is now; who reads it parses no text again.
 
@@ -71,7 +83,8 @@ def read_text(path: Path) -> Text:
         ShaderError: It cannot be read.
     """
     try:
-        data = path.read_bytes()
+        data = _unsaved.get(path.resolve()) if _unsaved else None
+        data = path.read_bytes() if data is None else data
     except OSError as error:
         raise ShaderError(f"{label(path)}: cannot be read: {error.strerror}.") from None
     return _text(label(path), data)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.wgsl.linking.project import ModulePath
+    from wgsl_kernels.wgsl.names.resolve import Names
 
 TABLE: Mapping[str, str] = MappingProxyType(
     {
@@ -63,13 +64,35 @@ _OF_TENSORS = "|".join(one.replace("<tensor>", r"\w+") for one in _NAMES if "<" 
 _OF_TENSOR = re.compile(rf"{_OF_TENSORS}|wk_\w+")
 
 
+def is_prelude_name(name: object) -> bool:
+    """Say whether a kernel may use a name without import, for whatever tensors it has."""
+    return isinstance(name, str) and (
+        name in PRELUDE.names or _OF_TENSOR.fullmatch(name) is not None
+    )
+
+
+def prelude_names(file: Names) -> dict[str, str]:
+    """Return the names that a kernel's file may use without import, each with its row of TABLE.
+
+    Its tensors are the arrays that it binds and what a map's ``op`` is given; else ``x`` and ``y``.
+    """
+    module = file.module
+    given = [one for name, one in module.functions.items() if name.partition("_")[0] == "op"]
+    tensors = [one.ident.name for function in given for one in function.parameters]
+    tensors += [name for name, one in module.variables.items() if one.space == "storage"]
+    return {
+        row.partition("(")[0].replace("<tensor>", one): row
+        for row in TABLE
+        for one in (dict.fromkeys((*tensors, "y")) if tensors else ("x", "y"))
+    }
+
+
 class _PreludeNames(frozenset[str]):
     """All names that the composer may declare; which tensors there are is not known yet."""
 
     def __contains__(self, name: object) -> bool:
         """Say whether ``name`` may be one of them."""
-        is_known = super().__contains__(name)
-        return is_known or (isinstance(name, str) and _OF_TENSOR.fullmatch(name) is not None)
+        return super().__contains__(name) or is_prelude_name(name)
 
 
 class _ComposersPrelude(Prelude):
