@@ -168,6 +168,10 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "batch_norm": {
         "mean": lambda: wk.zeros((3,)), "variance": lambda: wk.ones((3,)),
     },
+    "sparse_softmax_cross_entropy": {
+        "labels": lambda: wk.tensor([0, 1]), "ignore_index": _is(1), "weights": _is(None),
+    },
+    "gelu": {"approximate": _is(True)},
     "scaled_dot_product_attention": {
         "mask": _is(None), "causal": _is(True), "scale": _is(0.5),
         **dict.fromkeys(["query", "key", "value"], lambda: wk.ones((2, 3, 4))),
@@ -192,9 +196,9 @@ ELSEWHERE = {
         "engine backends get_backend coverage ledger gradients_in_force memory flush synchronize "
         "reload_kernels"
     ),
-    "takes a function, which is called": "warmup override_gradient to_scipy",
+    "takes a function or a model, which is called": "warmup override_gradient to_scipy summary",
     "stands before a block": "shadow",
-    "reads or writes files": "save load draw from_pixels",
+    "reads or writes files": "save load load_weights draw from_pixels",
     "takes texts and folders of shaders": "link shader_package",
 }
 """Public functions that are not called here, by reason; suites of their own have their errors."""

@@ -169,10 +169,12 @@ from wgsl_kernels.ops.names.compositions import diff as diff
 from wgsl_kernels.ops.names.compositions import div_no_nan as div_no_nan
 from wgsl_kernels.ops.names.compositions import empty as empty
 from wgsl_kernels.ops.names.compositions import empty_like as empty_like
+from wgsl_kernels.ops.names.compositions import gelu as gelu
 from wgsl_kernels.ops.names.compositions import log_sigmoid as log_sigmoid
 from wgsl_kernels.ops.names.compositions import meshgrid as meshgrid
 from wgsl_kernels.ops.names.compositions import positive as positive
 from wgsl_kernels.ops.names.compositions import signbit as signbit
+from wgsl_kernels.ops.names.compositions import silu as silu
 from wgsl_kernels.ops.names.compositions import tensordot as tensordot
 from wgsl_kernels.ops.names.compositions import unique_all as unique_all
 from wgsl_kernels.ops.names.compositions import unique_counts as unique_counts
@@ -283,6 +285,9 @@ from wgsl_kernels.ops.training.classification import confusion_matrix as confusi
 from wgsl_kernels.ops.training.classification import in_top_k as in_top_k
 from wgsl_kernels.ops.training.cross_entropies import sigmoid_cross_entropy as sigmoid_cross_entropy
 from wgsl_kernels.ops.training.cross_entropies import softmax_cross_entropy as softmax_cross_entropy
+from wgsl_kernels.ops.training.cross_entropies import (
+    sparse_softmax_cross_entropy as sparse_softmax_cross_entropy,
+)
 from wgsl_kernels.ops.training.losses import absolute_difference as absolute_difference
 from wgsl_kernels.ops.training.losses import cosine_distance as cosine_distance
 from wgsl_kernels.ops.training.losses import hinge_loss as hinge_loss

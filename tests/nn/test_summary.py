@@ -21,15 +21,23 @@ class _Twice:
 @pytest.mark.parametrize("backend", ["cpu", "webgpu"])
 def test_a_summary_has_layers_shapes_parameters_and_times(backend: str) -> None:
     with wk.use_backend(backend):
-        net = wk.nn.sequential(_Twice(wk.nn.dense(4, 4)), wk.relu, wk.nn.batch_norm(4))
+        net = wk.nn.sequential(
+            _Twice(wk.nn.dense(4, 4)), wk.relu, wk.nn.dropout(0.5), wk.nn.batch_norm(4)
+        )
         call = wk.nn.Dense.__call__
         found = wk.summary(net, wk.ones((3, 4)), train=True)
         assert wk.nn.Dense.__call__ is call
     paths = [one.path for one in found.layers]
-    assert paths == ["", "layers/0", "layers/0/inner", "layers/2"]
-    assert [one.kind for one in found.layers] == ["Sequential", "_Twice", "Dense", "BatchNorm"]
+    assert paths == ["", "layers/0", "layers/0/inner", "layers/2", "layers/3"]
+    assert [one.kind for one in found.layers] == [
+        "Sequential",
+        "_Twice",
+        "Dense",
+        "Dropout",
+        "BatchNorm",
+    ]
     assert {one.shapes for one in found.layers} == {((3, 4),)}
-    assert [one.parameters for one in found.layers] == [28, 20, 20, 8]
+    assert [one.parameters for one in found.layers] == [28, 20, 20, 0, 8]
     assert (found.parameters, found.bytes) == (28, 4 * 36)  # running numbers are not trained
     assert all(one.milliseconds is not None and one.milliseconds > 0 for one in found.layers)
     assert "layers/0/inner  Dense" in str(found)

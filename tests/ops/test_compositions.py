@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import wgsl_kernels as wk
 
@@ -44,6 +45,8 @@ SMALL = np.array([3, 1, 3, 2, 1, 3], np.int32)
         ),
         (lambda: wk.broadcast_arrays(X, X[0, 0])[1], lambda: np.broadcast_to(X[0, 0], X.shape)),
         (lambda: wk.div_no_nan(X, X * 0), lambda: X * 0),
+        (lambda: wk.gelu(X), lambda: X * special.ndtr(X.astype(np.float64))),
+        (lambda: wk.silu(X), lambda: X / (1 + np.exp(-X.astype(np.float64)))),
         (lambda: wk.log_sigmoid(X), lambda: -np.logaddexp(0, -X.astype(np.float64))),
         (lambda: wk.unique_all(SMALL).indices, lambda: [0, 1, 3]),
         (lambda: wk.unique_all(SMALL).counts, lambda: [3, 2, 1]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -116,3 +116,40 @@ def test_bad_input_is_refused_in_words(
 ) -> None:
     with pytest.raises(error, match=message):
         run()
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_sparse_cross_entropy_is_that_of_one_hot_labels_but_for_ignored_ones(
+    smoothing: float, backend: str
+) -> None:
+    rng = np.random.default_rng(0)
+    logits, labels = rng.normal(size=(2, 5, 4)).astype(np.float32), rng.integers(0, 4, (2, 5))
+    weights = rng.random((2, 5)).astype(np.float32)
+    with wk.use_backend(backend):
+        for reduction in ("none", "sum", "mean", "sum_by_nonzero_weights"):
+            options: dict[str, Any] = {"label_smoothing": smoothing, "reduction": reduction}
+            found = wk.sparse_softmax_cross_entropy(labels, logits, weights, **options)
+            whole = np.eye(4, dtype=np.float32)[labels]
+            expected = wk.softmax_cross_entropy(whole, logits, weights, **options)
+            np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-5, atol=1e-6)
+        ignored = np.where(labels == 2, -100, labels)
+        found = wk.sparse_softmax_cross_entropy(ignored, logits, ignore_index=-100)
+        kept = labels != 2
+        expected = wk.sparse_softmax_cross_entropy(labels[kept], logits[kept])
+        assert found.item() == pytest.approx(expected.item(), rel=1e-5)
+        slope = wk.grad(lambda z: wk.sparse_softmax_cross_entropy(ignored, z, ignore_index=-100))(
+            wk.tensor(logits)
+        ).numpy()
+        assert (slope[~kept] == 0).all()
+        assert (slope[kept] != 0).all()
+
+
+def test_sparse_cross_entropy_refuses_what_is_no_label() -> None:
+    logits = wk.ones((2, 3))
+    with pytest.raises(wk.DTypeError, match="labels has dtype float32"):
+        wk.sparse_softmax_cross_entropy([0.0, 1.0], logits)
+    with pytest.raises(wk.ShapeError, match=r"labels has shape \[2, 1\], logits \[2, 3\]"):
+        wk.sparse_softmax_cross_entropy([[0], [1]], logits)
+    with pytest.raises(wk.IndexOutOfRange):
+        wk.sparse_softmax_cross_entropy([0, 3], logits).numpy()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import Leaves, Tree
@@ -141,8 +142,13 @@ def _sizes(model: Any) -> tuple[int, int]:
     return parameters, sum(one.size * itemsize(one.dtype) for one in found)
 
 
-def _variables(model: Any) -> Sequence[Any]:
-    return Tree("summary", model, Leaves(lambda one: getattr(one, "is_variable", False))).leaves
+def _variables(model: Any) -> list[Variable]:
+    leaves = Tree("summary", model, Leaves(_is_variable)).leaves
+    return list(filter(_is_variable, leaves))  # a model without variables is a leaf itself
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
 
 
 @contextmanager

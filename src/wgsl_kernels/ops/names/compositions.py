@@ -6,12 +6,20 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.creation import as_floats, as_tensor
 from wgsl_kernels.engine.registry.public_names import public
-from wgsl_kernels.engine.values.attributes import integer, integers, text
+from wgsl_kernels.engine.values.attributes import flag, integer, integers, text
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
 from wgsl_kernels.ops.elementwise import activation as activations
-from wgsl_kernels.ops.elementwise import binary, cast, compare, complex, float_pairs, logical
+from wgsl_kernels.ops.elementwise import (
+    binary,
+    cast,
+    compare,
+    complex,
+    exponential,
+    float_pairs,
+    logical,
+)
 from wgsl_kernels.ops.indexing import counting, sort, updates
 from wgsl_kernels.ops.linear_algebra import matrix
 from wgsl_kernels.ops.reductions import reduce as reductions
@@ -139,6 +147,45 @@ def empty_like(
         (2, 3)
     """
     return creation.zeros_like(x, dtype=dtype, device=device)
+
+
+@public()
+def gelu(x: TensorLike, *, approximate: bool = False) -> Tensor:
+    """Return ``x`` times the probability that a unit normal number is below it, elementwise.
+
+    The error is at most 2^-21 times ``|x|``.
+
+    Args:
+        x: Any shape, float.
+        approximate: Whether to take ``x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))``,
+            which differs by up to 5e-4.
+
+    Example:
+        >>> gelu(tensor([-1.0, 0.0, 1.0])).numpy().round(4).tolist()
+        [-0.1587, 0.0, 0.8413]
+
+    Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
+    """
+    given = as_floats(x)
+    if flag("gelu", "approximate", approximate):
+        inner = math.sqrt(2 / math.pi) * (given + 0.044715 * given * given * given)
+        return 0.5 * given * (1 + exponential.tanh(inner))
+    return 0.5 * given * (1 + exponential.erf(given * math.sqrt(0.5)))
+
+
+@public()
+def silu(x: TensorLike) -> Tensor:
+    """Return ``x * sigmoid(x)``, elementwise; also called swish.
+
+    Example:
+        >>> silu(tensor([-1.0, 0.0, 1.0])).numpy().round(4).tolist()
+        [-0.2689, 0.0, 0.7311]
+
+    Source: Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units for Neural Network Function
+    Approximation, 2017.
+    """
+    given = as_floats(x)
+    return given * activations.sigmoid(given)
 
 
 @public(tfjs="logSigmoid")
