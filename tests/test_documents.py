@@ -83,9 +83,12 @@ def _examples() -> list[doctest.DocTest]:
         wk.train,
         wk.random,
         wk.linalg,
+        wk.nn,
+        wk.data,
         importlib.import_module("wgsl_kernels.fft"),
     ):
-        for name, value in vars(module).items():
+        for name in dir(module):
+            value = getattr(module, name)
             if not name.startswith("_") and not isinstance(value, ModuleType):
                 for part, documented in _with_methods(name, value):
                     for test in finder.find(documented, part, globs=dict(names)):

@@ -91,8 +91,8 @@ def batch_norm(channels: int, *, momentum: float = 0.9, epsilon: float = 1e-5) -
         >>> layer = wk.nn.batch_norm(2, epsilon=1e-9)
         >>> layer(wk.tensor([[1.0, 0.0], [3.0, 4.0]]), train=True).numpy().round(2).tolist()
         [[-1.0, -1.0], [1.0, 1.0]]
-        >>> layer.mean.numpy().round(2).tolist()
-        [0.2, 0.2]
+        >>> layer.mean.numpy().round(2)
+        array([0.2, 0.2], dtype=float32)
 
     Source: Ioffe and Szegedy, Batch Normalization, 2015.
     """
@@ -253,8 +253,8 @@ def rms_norm(features: int, *, epsilon: float = 1e-6) -> RMSNorm:
         ArgumentError: An argument is none of these.
 
     Example:
-        >>> wk.nn.rms_norm(2)(wk.tensor([[3.0, 4.0]])).numpy().round(3).tolist()
-        [[0.849, 1.131]]
+        >>> wk.nn.rms_norm(2)(wk.tensor([[3.0, 4.0]])).numpy().round(3)
+        array([[0.849, 1.131]], dtype=float32)
 
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
     """

@@ -161,8 +161,8 @@ def gelu(x: TensorLike, *, approximate: bool = False) -> Tensor:
             which differs by up to 5e-4.
 
     Example:
-        >>> gelu(tensor([-1.0, 0.0, 1.0])).numpy().round(4).tolist()
-        [-0.1587, 0.0, 0.8413]
+        >>> gelu(tensor([-1.0, 0.0, 1.0])).numpy().round(4)
+        array([-0.1587,  0.    ,  0.8413], dtype=float32)
 
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units, 2016.
     """
@@ -178,8 +178,8 @@ def silu(x: TensorLike) -> Tensor:
     """Return ``x * sigmoid(x)``, elementwise; also called swish.
 
     Example:
-        >>> silu(tensor([-1.0, 0.0, 1.0])).numpy().round(4).tolist()
-        [-0.2689, 0.0, 0.7311]
+        >>> silu(tensor([-1.0, 0.0, 1.0])).numpy().round(4)
+        array([-0.2689,  0.    ,  0.7311], dtype=float32)
 
     Source: Elfwing, Uchibe and Doya, Sigmoid-Weighted Linear Units for Neural Network Function
     Approximation, 2017.
