@@ -12,10 +12,13 @@ from dask.sizeof import sizeof
 from distributed import WorkerPlugin
 
 from wgsl_kernels.backends.webgpu.devices.adapters import ADAPTER_VARIABLE, choose_adapter
+from wgsl_kernels.dask.crashes import KernelNote, add_reports, note_path
 from wgsl_kernels.dask.group import PeerLost
+from wgsl_kernels.dask.memory import trim_when_full
 from wgsl_kernels.dask.sizes import register_tensors
 from wgsl_kernels.engine.drivers.backends import get_backend, running_drivers, set_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.plans import wrap_launches
 from wgsl_kernels.engine.registry.registry import say_where_else
 
 if TYPE_CHECKING:
@@ -65,8 +68,9 @@ class WorkerSetup(WorkerPlugin):
                     f"WorkerSetup: adapters has {one!r}; want a name, an index, or a list of them."
                 )
         self.backend, self.adapters, self.modules = backend, adapters, tuple(modules)
+        self._note: KernelNote | None = None
 
-    def setup(self, worker: Worker) -> None:
+    async def setup(self, worker: Worker) -> None:
         """Set a worker up.
 
         Raises:
@@ -87,6 +91,19 @@ class WorkerSetup(WorkerPlugin):
         for one in self.modules:
             importlib.import_module(one)
         set_backend(self.backend)
+        trim_when_full(worker)
+        if worker.nanny:  # else the process that would end is the user's
+            path = note_path(worker.local_directory, worker.nanny)
+            self._note = KernelNote(path, worker.address)
+            wrap_launches(self._note.around)
+            await add_reports(worker.scheduler)
+
+    def teardown(self, worker: Worker) -> None:
+        """Keep no note of kernels any more."""
+        del worker
+        if self._note is not None:
+            wrap_launches(None)
+            self._note.close()
 
     def transition(self, key: Any, start: str, finish: str, **_: Any) -> None:
         """End the worker where a task has found that its device is lost."""

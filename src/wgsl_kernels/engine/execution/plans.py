@@ -17,7 +17,7 @@ from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.engine.drivers.driver import Driver, Launch
     from wgsl_kernels.engine.registry.registrations import Key, Uses
@@ -92,6 +92,17 @@ def _retire(_: Any, plan: Plan) -> None:
 plans: Recent[Any, Plan] = Recent(PLAN_BYTES, _retire)
 """By name, backend, specs and attributes, as `run` puts them together."""
 find_plan = plans.get
+_around: Callable[[str, Sequence[Any], Launch], Launch] | None = None
+
+
+def wrap_launches(around: Callable[[str, Sequence[Any], Launch], Launch] | None) -> None:
+    """Have each kernel run by what ``around(name, specs, launch)`` returns; None: by its launch.
+
+    A launch is wrapped once, when it is planned; where nothing wraps it, a run costs nothing more.
+    """
+    global _around
+    _around = around
+    plans.clear()
 
 
 def _drop_changed(keys: tuple[Key, ...]) -> None:
@@ -194,7 +205,8 @@ def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Seque
     plan.result_drivers = ()
     if plan.outputs is not None:
         plan.result_drivers = tuple(chosen for _ in plan.outputs)
-    plan.launch = chosen.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
+    launch = chosen.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
+    plan.launch = launch if _around is None else _around(plan.name, specs, launch)
     plan.keeping = None
     if inferred is not None:
         plan.keeping = keeping_for(

@@ -1,0 +1,122 @@
+"""A kernel that ends its worker each time is named, and a full worker gives pooled memory back."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.config
+import numpy as np
+import pytest
+from distributed import Client, KilledWorker, LocalCluster
+from distributed.worker import thread_state
+
+import wgsl_kernels as wk
+from wgsl_kernels.dask import WorkerSetup
+from wgsl_kernels.dask.crashes import KernelNote, kernels_of
+from wgsl_kernels.engine.execution.plans import wrap_launches
+
+pytestmark = [
+    pytest.mark.dask,
+    pytest.mark.gpu,
+    pytest.mark.xdist_group("dask"),
+    pytest.mark.timeout(120),
+]
+MEBI = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    """One worker with 1 GB, paused above 700 MB, that dies with its first fatal task."""
+    memory = {"target": False, "spill": False, "pause": 0.7, "terminate": False}
+    given: dict[str, Any] = {f"distributed.worker.memory.{key}": one for key, one in memory.items()}
+    with (
+        dask.config.set({**given, "distributed.scheduler.allowed-failures": 1}),
+        LocalCluster(
+            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0",
+            memory_limit="1GB",
+        ) as cluster,
+        Client(cluster) as made,
+    ):  # fmt: skip
+        made.register_plugin(WorkerSetup())
+        yield made
+
+
+def aborts(size: int) -> Any:
+    """Run two kernels, the second of which ends the process."""
+
+    @wk.cpu_kernel("Fatal")
+    def _fatal(x: Any) -> Any:
+        del x
+        os.abort()
+
+    wk.signature("Fatal")(lambda x, /: x.like())
+    with wk.use_backend("cpu"):
+        return wk.run("Fatal", wk.exp(wk.zeros((size, 3))))
+
+
+def test_a_kernel_that_ends_its_worker_is_named_with_its_shapes(client: Client) -> None:
+    made = client.submit(aborts, 7, key="fatal", pure=False)
+    after = client.submit(np.sum, made)
+    for one in (made, after):
+        with pytest.raises(KilledWorker, match="'fatal'") as caught:
+            one.result()
+        (note,) = caught.value.__notes__
+        assert "began was Fatal(float32 [7, 3]), after" in note
+        assert "Exp(float32 [7, 3])" in note
+
+
+def test_a_task_that_dies_without_a_kernel_names_none(client: Client) -> None:
+    client.wait_for_workers(1, timeout=30)
+    with pytest.raises(KilledWorker) as caught:
+        client.submit(os._exit, 3, pure=False).result()
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_notes_are_of_a_task_and_a_worker(tmp_path: Path) -> None:
+    note = KernelNote(tmp_path / "note", "tcp://here")
+    x = wk.tensor(np.ones((2, 5), np.float32), device="cpu")
+    wrap_launches(note.around)
+    try:
+        wk.exp(x)  # in no task
+        thread_state.key = "one"
+        for function in (wk.exp, wk.sin, wk.cos, wk.tanh, wk.sqrt):
+            function(x)
+        thread_state.key = ("two", 0)
+        wk.concat([x, x])
+    finally:
+        del thread_state.key
+        wrap_launches(None)
+    wk.log(x)
+
+    assert kernels_of(note.path, "tcp://here", "one") == []
+    assert kernels_of(note.path, "tcp://there", "('two', 0)") == []
+    (found,) = kernels_of(note.path, "tcp://here", "('two', 0)")
+    assert found == "Concat([float32 [2, 5], float32 [2, 5]])"
+    note.close()
+    assert kernels_of(note.path, "tcp://here", "('two', 0)") == []
+
+
+def fill_pool() -> int:
+    """Leave 600 MB for reuse; return what is pooled."""
+    with wk.use_backend("webgpu"):
+        kept = [wk.evaluate(wk.ones((50 * MEBI,)) * float(n + 1)) for n in range(3)]
+        wk.synchronize()
+        del kept
+    return wk.memory().by_backend["webgpu"].pool_bytes
+
+
+def pooled() -> int:
+    found = wk.memory().by_backend.get("webgpu")
+    return 0 if found is None else found.pool_bytes
+
+
+def test_a_worker_that_is_full_of_pooled_memory_goes_on(client: Client) -> None:
+    client.wait_for_workers(1, timeout=30)
+    assert client.submit(fill_pool, pure=False).result() > 500 * MEBI
+    end = time.monotonic() + 20
+    while any(client.run(pooled).values()):
+        assert time.monotonic() < end, "the pool is not emptied"
+        time.sleep(0.2)
+    assert client.submit(sum, [1, 2], pure=False).result(timeout=20) == 3
