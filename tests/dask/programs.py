@@ -5,6 +5,7 @@ import itertools
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -76,12 +77,39 @@ def make_that_stops(marker: str) -> Any:
     return model, optimizer, loss
 
 
+def make_that_dies(user: int) -> Any:
+    """End every process but the user's."""
+    if os.getpid() != user:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return make()
+
+
+def slow_batches(step: int) -> Any:
+    time.sleep(0.05)
+    return batches(step)
+
+
 def several_shapes(group: WorkerGroup) -> None:
     group.all_reduce(np.ones(3 + group.rank, np.float32))
 
 
 def no_such_rank(group: WorkerGroup) -> None:
     group.exchange({-1: np.ones(3)})
+
+
+def ends_early(group: WorkerGroup) -> None:
+    if group.rank:
+        group.all_reduce(np.ones(3))
+        group.all_reduce(np.ones(3))
+    else:
+        group.all_reduce(np.ones(3))
+
+
+def other_calls(group: WorkerGroup) -> None:
+    if group.rank:
+        group.broadcast(np.ones(3), root=0)
+    else:
+        group.all_reduce(np.ones(3))
 
 
 def batches_that_fail(step: int, kind: type[Exception]) -> Any:

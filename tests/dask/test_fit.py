@@ -1,9 +1,13 @@
 """Programs and training on workers: the same bits for any number of them, also where some go."""
 
+import _thread
 import functools
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +200,55 @@ def test_wrong_calls_of_programs_are_answered(client: Client) -> None:
         WorkerSetup(adapters=[])
     with pytest.raises(ArgumentError, match=r"modules is 'mine'; want a list"):
         WorkerSetup(modules="mine")
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        (programs.ends_early, "all_reduce: the worker at tcp://.* has ended after 1 calls"),
+        (programs.other_calls, "is in its call 1, (broadcast|all_reduce), and this one, in call 1"),
+    ],
+)
+def test_programs_that_differ_are_told_soon(client: Client, program: Any, said: str) -> None:
+    client.wait_for_workers(3, timeout=30)
+    begin = time.monotonic()
+    with pytest.raises(ArgumentError, match=said):
+        run_on_workers(client, program)
+    assert time.monotonic() - begin < 20
+
+
+def test_workers_that_die_each_time_end_training_in_words(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
+    with pytest.raises(WgslKernelsError, match=r"workers died 3 times; look whether make\(\)"):
+        trained(client, make=functools.partial(programs.make_that_dies, os.getpid()))
+
+
+def test_two_trainings_share_the_workers(client: Client, alone: FitResult) -> None:
+    client.wait_for_workers(3, timeout=30)
+    address: Any = client.scheduler
+    with Client(address.address) as other, ThreadPoolExecutor(2) as threads:
+        found = list(threads.map(trained, (client, other)))
+    assert [one.digest for one in found] == [alone.digest] * 2
+
+
+def test_a_restart_in_the_middle_changes_no_bit(client: Client, alone: FitResult) -> None:
+    client.wait_for_workers(3, timeout=30)
+    timer = threading.Timer(0.5, client.restart)
+    timer.start()
+    found = trained(client, batches=programs.slow_batches)
+    timer.join()
+    assert found.digest == alone.digest
+
+
+def test_an_interrupt_ends_the_programs_of_workers(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
+    threading.Timer(0.5, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        trained(client, batches=programs.slow_batches, steps=2000, check_every=2000)
+    end = time.monotonic() + 20
+    while any(client.processing().values()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
 
 
 def test_a_loss_without_one_of_the_variables_names_it() -> None:

@@ -11,6 +11,7 @@ import contextlib
 import threading
 import time
 import uuid
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ PLUGIN = "wgsl-kernels-group"
 GONE = "is gone"
 LOOK = 0.25
 """Seconds after which one who waits looks whether the others are still there."""
+ENDED = 256
+"""Runs that a worker knows to have ended."""
 END = 2.0
 """Seconds in which workers are told that a run has ended."""
 DIRECT = 8
@@ -56,6 +59,10 @@ class PeerLost(WgslKernelsError, RuntimeError):  # noqa: N818  the name that is 
         return f"The worker at {self.address} {self.why}; run the program again on the others."
 
 
+class PeerDiffers(ArgumentError):  # noqa: N818  as `PeerLost`
+    """Another worker of a group has ended, or is in another call: it will not send what is due."""
+
+
 class GroupPlugin(WorkerPlugin):
     """Takes what other workers send to this one."""
 
@@ -69,13 +76,21 @@ class GroupPlugin(WorkerPlugin):
         self.kept: dict[str, Any] = {}
         self.news = asyncio.Event()
         self.running: dict[str, asyncio.Task[Any]] = {}
+        self.calls: dict[str, tuple[int, str]] = {}
+        self.ended: deque[str] = deque(maxlen=ENDED)
         worker.handlers["wgsl_kernels_put"] = self.put
+        worker.handlers["wgsl_kernels_call"] = self.call_of
 
     async def put(self, key: Sequence[Any], data: Any) -> str:
         """Take data that another worker sends under a key."""
         self.box[tuple(key)] = data
         self.news.set()
         return "OK"
+
+    async def call_of(self, run: str) -> tuple[int, str]:
+        """Return the number and the name of the call that a program of a run here is in, or was."""
+        number, name = self.calls.get(run, (0, ""))
+        return (number, "") if run in self.ended else (number, name)
 
     async def send(self, to: str, key: tuple[Any, ...], data: Any, seconds: float) -> None:
         """Send data to a worker.
@@ -99,6 +114,7 @@ class GroupPlugin(WorkerPlugin):
 
         Raises:
             PeerLost: One is gone, or sends nothing.
+            PeerDiffers: One has ended, or is past the call, or in another.
         """
         end = time.monotonic() + seconds
         while True:
@@ -110,8 +126,8 @@ class GroupPlugin(WorkerPlugin):
                 await asyncio.wait_for(self.news.wait(), LOOK)
             except TimeoutError:
                 missed = {senders[key] for key in missing}
-                for sender in missed:
-                    await self._look_at(sender, seconds)
+                for key in missing:
+                    await self._look_at(senders[key], key, seconds)
                 if time.monotonic() > end:
                     why = f"sent nothing for {seconds:g} s"
                     raise PeerLost(missed.pop(), why) from None
@@ -121,13 +137,24 @@ class GroupPlugin(WorkerPlugin):
         if run in self.running:
             self.running[run].cancel()
 
-    async def _look_at(self, sender: str, seconds: float) -> None:
+    async def _look_at(self, sender: str, key: tuple[Any, ...], seconds: float) -> None:
+        run = key[0]
         try:
-            await asyncio.wait_for(self.worker.rpc(sender).identity(), seconds)
+            asked = self.worker.rpc(sender).wgsl_kernels_call(run=run)
+            number, name = await asyncio.wait_for(asked, seconds)
         except TimeoutError:
             raise PeerLost(sender, f"did not answer within {seconds:g} s") from None
         except OSError as error:
             raise PeerLost(sender) from error
+        own, mine = self.calls[run]
+        if key in self.box or (not name and not number):  # it came, or that program begins later
+            return
+        if not name or number > own or (number == own and name != mine):
+            does = f"is in its call {number}, {name}" if name else f"has ended after {number} calls"
+            raise PeerDiffers(
+                f"{mine}: the worker at {sender} {does}, and this one, in call {own}, waits for "
+                "it; all workers must call the same functions in the same order."
+            )
 
 
 @dataclass
@@ -187,7 +214,7 @@ class WorkerGroup:
         nodes = joined(leaves_of([one.reshape(-1) for one in given], first), count)
         if self.size == 1:
             return np.reshape(root_of(nodes, count), shape)
-        return np.reshape(self._sync(self._reduced(nodes, count)), shape)
+        return np.reshape(self._sync("all_reduce", self._reduced(nodes, count)), shape)
 
     def exchange(self, arrays: Mapping[int, Any]) -> dict[int, Any]:
         """Send an array to each of some ranks, and return what these have sent, by rank.
@@ -198,7 +225,9 @@ class WorkerGroup:
         """
         for rank in arrays:
             self._check_rank("exchange", rank)
-        found: dict[int, Any] = self._sync(self._swapped("exchange", dict(arrays)))
+        found: dict[int, Any] = self._sync(
+            "exchange", self._swapped("exchange", dict(arrays))
+        )
         return found
 
     def broadcast(self, values: Any, root: int = 0) -> Any:
@@ -211,7 +240,7 @@ class WorkerGroup:
         self._check_rank("broadcast", root)
         if self.size == 1:
             return values
-        return self._sync(self._broadcast(values, root))
+        return self._sync("broadcast", self._broadcast(values, root))
 
     def _check_rank(self, caller: str, rank: Any) -> None:
         if isinstance(rank, bool) or not isinstance(rank, int) or not 0 <= rank < self.size:
@@ -304,7 +333,7 @@ class WorkerGroup:
     def _key(self, step: str, sender: int) -> tuple[Any, ...]:
         return self._run, self._number, step, sender
 
-    def _sync(self, awaited: Any) -> Any:
+    def _sync(self, name: str, awaited: Any) -> Any:
         plugin, here = _plugin(), self.addresses[self.rank]
 
         async def run() -> Any:
@@ -317,6 +346,7 @@ class WorkerGroup:
                 del plugin.running[self._run]
 
         self._number += 1  # as all others do
+        plugin.calls[self._run] = self._number, name
         return sync(plugin.worker.loop, run)
 
 
@@ -431,7 +461,7 @@ def _gathered(
             if future.status in ("error", "cancelled", "lost")
         ]
         if failed:
-            raise next((one for one in failed if isinstance(one, PeerLost)), failed[0])
+            raise min(failed, key=_is_consequence)
         if all(one.status == "finished" for one in futures):
             found: Any = client.gather(list(futures))
             return list(found)
@@ -452,6 +482,11 @@ def _gathered(
         time.sleep(0.02)
 
 
+def _is_consequence(error: BaseException) -> int:
+    """Sort the errors of one run: a worker that is gone, then what programs raise of their own."""
+    return 0 if isinstance(error, PeerLost) else 2 if isinstance(error, PeerDiffers) else 1
+
+
 def _run_program(
     program: Callable[..., Any],
     rank: int,
@@ -464,7 +499,9 @@ def _run_program(
     try:
         return program(group, *args)
     finally:
-        box = _plugin().box
+        plugin = _plugin()
+        plugin.ended.append(run)
+        box = plugin.box
         for key in [one for one in list(box) if one[0] == run]:
             box.pop(key, None)
 

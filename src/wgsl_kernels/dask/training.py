@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+RETURN = 30.0
+"""Seconds in which nannies bring workers back where none is left, at least."""
+DEATHS = 3
+"""How often a worker may go before it is left out: its nanny brings it back each time."""
 ANSWER = 10.0
 """Seconds in which a worker says how far it is, before it is left out."""
 
@@ -182,6 +187,7 @@ class _OnWorkers:
     def __init__(self, plan: _Plan, client: Client) -> None:
         self._plan, self._client = plan, client
         self._left_out: set[str] = set()
+        self._deaths: Counter[str] = Counter()
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.adapters: list[str] = []
 
@@ -193,6 +199,7 @@ class _OnWorkers:
         """
         while True:
             addresses = self._present()
+            nannies = self._nannies()
             try:
                 self.adapters = compared(self._client, addresses)
                 found = run_on_workers(
@@ -202,6 +209,7 @@ class _OnWorkers:
             except PeerLost as error:
                 if error.why != GONE:
                     self._left_out.add(error.address)
+                self._deaths[nannies.get(error.address, error.address)] += 1
                 self._settle()
                 continue
             except ArgumentError:  # also of a worker that was gone before its program began
@@ -226,12 +234,19 @@ class _OnWorkers:
             ArgumentError: They are more than there are micro-batches.
             WgslKernelsError: None is left.
         """
-        end = time.monotonic() + self._plan.timeout
+        end = time.monotonic() + max(RETURN, self._plan.timeout)
         while True:
-            known = sorted(self._client.scheduler_info(n_workers=-1)["workers"])
-            found = [one for one in known if one not in self._left_out]
+            nannies = self._nannies()
+            known = sorted(nannies)
+            often = [one for one in known if self._deaths[nannies[one]] >= DEATHS]
+            found = [one for one in known if one not in self._left_out and one not in often]
             if found:
                 break
+            if often and len(often) == len(known):
+                raise WgslKernelsError(
+                    f"fit: each of {len(known)} workers died {DEATHS} times; look whether make() "
+                    "or a kernel ends its process: fit(None, ...) runs it here."
+                )
             if time.monotonic() > end:
                 raise WgslKernelsError(f"fit: no worker is left of {len(known)}.")
             time.sleep(0.1)
@@ -241,6 +256,11 @@ class _OnWorkers:
                 "least one for each."
             )
         return found
+
+    def _nannies(self) -> dict[str, str]:
+        """Return by address of a worker what stays when it comes back: its nanny's address."""
+        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        return {address: facts.get("nanny") or address for address, facts in workers.items()}
 
     def _settle(self) -> None:
         """Leave out workers that do not answer."""
