@@ -217,12 +217,6 @@ def test_programs_that_differ_are_told_soon(client: Client, program: Any, said: 
     assert time.monotonic() - begin < 20
 
 
-def test_workers_that_die_each_time_end_training_in_words(client: Client) -> None:
-    client.wait_for_workers(3, timeout=30)
-    with pytest.raises(WgslKernelsError, match=r"workers died 3 times; look whether make\(\)"):
-        trained(client, make=functools.partial(programs.make_that_dies, os.getpid()))
-
-
 def test_two_trainings_share_the_workers(client: Client, alone: FitResult) -> None:
     client.wait_for_workers(3, timeout=30)
     address: Any = client.scheduler
@@ -289,3 +283,9 @@ def test_a_stopped_worker_is_done_without(
     assert Path(marker).exists()
     assert found.digest == alone.digest
     assert len(found.adapters) == 2
+
+
+def test_workers_that_die_each_time_end_training_in_words(client: Client) -> None:
+    client.wait_for_workers(3, timeout=30)
+    with pytest.raises(WgslKernelsError, match=r"workers died 3 times; look whether make\(\)"):
+        trained(client, make=functools.partial(programs.make_that_dies, os.getpid()))

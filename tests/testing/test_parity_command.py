@@ -231,3 +231,29 @@ def test_the_page_of_the_docs_is_made_of_the_certificates_that_are_kept() -> Non
     assert report.passed
     assert (ROOT / "docs/vendor-matrix.md").read_text() == matrix_page(report.records)
     assert all(file.stat().st_size < 300_000 for file in KEPT)
+
+
+@pytest.mark.gpu
+def test_kernels_of_a_file_are_certified(tmp_path: Path) -> None:
+    file, empty = tmp_path / "mine.py", tmp_path / "none.py"
+    empty.write_text("")
+    file.write_text(
+        """
+import wgsl_kernels as wk
+from wgsl_kernels.testing import Sample, add_samples
+
+wk.wgsl_kernel("Tripled", "fn op(x: f32) -> f32 {\\n  return 3.0 * x;\\n}\\n")
+wk.signature("Tripled")(lambda x, /: x.like())
+wk.cpu_kernel("Tripled")(lambda x: 3 * x)
+add_samples("Tripled", Sample("Tripled", lambda x: wk.run("Tripled", x), ((2, 3),)))
+"""
+    )
+    found = run("parity", file, "--json")
+    refused = run("parity", empty)
+    farm = run("parity", file, "--cluster", "tcp://127.0.0.1:1")
+
+    assert found.exit_code == 0, found.output
+    assert {one.kernel for one in from_json(found.stdout)[0].certificates} == {"Tripled"}
+    assert (refused.exit_code, farm.exit_code) != (0, 0)
+    assert "registers no kernel with samples" in refused.output
+    assert "WorkerSetup(modules=" in " ".join(farm.output.split())

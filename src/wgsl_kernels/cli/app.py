@@ -219,7 +219,11 @@ def bench_kernels(
 @app.command("parity")
 def check_parity(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Certificates to be merged.", show_default=False)
+        list[Path] | None,
+        typer.Argument(
+            help="Python files with kernels of one's own; or certificates to be merged.",
+            show_default=False,
+        ),
     ] = None,
     everywhere: Annotated[bool, typer.Option("--all", help="On each adapter.")] = False,
     cluster: Annotated[
@@ -242,8 +246,9 @@ def check_parity(
     from wgsl_kernels.cli import parity
 
     with telling_errors():
-        wanted = parity.Request(tuple(only or ()), everywhere, cluster, verify, out)
-        wanted.check(files or [], merge=merge)
+        scripts = tuple([] if merge else [one for one in files or [] if one.suffix == ".py"])
+        wanted = parity.Request(tuple(only or ()), everywhere, cluster, verify, out, scripts)
+        wanted.check([one for one in files or [] if one not in scripts], merge=merge)
         found = parity.merged(files or []) if merge else parity.run(wanted, console(error=True))
         if out is not None:
             parity.write(found.report, out)

@@ -24,6 +24,8 @@ from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machin
 from wgsl_kernels.bench.parity.differences import ParityReport, differences, joined
 from wgsl_kernels.bench.parity.matrix import matrix_page
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.testing.program import KernelScript
+from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,6 +51,7 @@ class Request:
         cluster: The address of a Dask scheduler, on whose workers rather than here.
         verify: A file with certificates, whose kernels run again.
         out: Where the result goes, if anywhere.
+        scripts: Files of Python that register the kernels that are to run.
     """
 
     only: tuple[str, ...] = ()
@@ -56,6 +59,7 @@ class Request:
     cluster: str = ""
     verify: Path | None = None
     out: Path | None = None
+    scripts: tuple[Path, ...] = ()
 
     def check(self, files: Sequence[Path], *, merge: bool) -> None:
         """Refuse what contradicts itself.
@@ -64,11 +68,16 @@ class Request:
             ArgumentError: There are files without ``merge``, or nothing to merge, or it is asked
                 for beside a run, or a cluster beside all adapters, or the result has no folder.
         """
-        runs = self.only or self.everywhere or self.cluster or self.verify
+        runs = self.only or self.everywhere or self.cluster or self.verify or self.scripts
         if merge and (runs or not files):
             raise ArgumentError("parity: --merge takes files of certificates, and only --out.")
         if files and not merge:
-            raise ArgumentError(f"parity: got {files[0]}; want --merge or --verify before it.")
+            raise ArgumentError(f"parity: got {files[0]}; want a .py file, or --merge or --verify.")
+        if self.cluster and self.scripts:
+            raise ArgumentError(
+                f"parity: got {self.scripts[0]} and --cluster; have its workers import it: "
+                "client.register_plugin(WorkerSetup(modules=[...])), then name kernels by --only."
+            )
         if self.cluster and self.everywhere:
             raise ArgumentError("parity: got --cluster and --all; want one of them.")
         if self.out is not None and not self.out.parent.is_dir():
@@ -107,12 +116,13 @@ def run(request: Request, progress: Console) -> Found:
             or no scheduler answers.
         KernelNotFound: A kernel has no samples, or the file none that is to run.
     """
+    own = _registered(request)
     if request.verify is None:
-        report = _certified(request, certified_kernels(request.only), progress)
+        report = _certified(request, certified_kernels(own), progress)
         return Found(report, report.contradictions)
     was = read_records(request.verify)
     wanted = {one.kernel for record in was for one in record.certificates}
-    wanted &= set(certified_kernels(request.only)) if request.only else wanted
+    wanted &= set(certified_kernels(own)) if own else wanted
     known = tuple(sorted(wanted.intersection(certified_kernels())))
     if not known:
         raise KernelNotFound(f"parity: {request.verify} has no certificate of a kernel to be run.")
@@ -124,6 +134,25 @@ def run(request: Request, progress: Console) -> Found:
         for one in differences(before.of_kernels(wanted), record)
     ]
     return Found(report, (*report.contradictions, *differing), request.verify)
+
+
+def _registered(request: Request) -> tuple[str, ...]:
+    """Return the kernels that are asked for, after running the files that register some.
+
+    Raises:
+        ArgumentError: A file is missing, ends in an error, or registers no kernel with samples.
+    """
+    own: list[str] = []
+    for path in request.scripts:
+        script = KernelScript.at(path, "parity")
+        script.run()
+        if script.findings:
+            raise ArgumentError(f"parity: {path}: {script.findings[0].message}")
+        sampled = [one for one in script.kernels if samples_of(one)]
+        if not sampled:
+            raise ArgumentError(f"parity: {path} registers no kernel with samples.")
+        own += sampled
+    return request.only or tuple(own)
 
 
 def merged(files: Sequence[Path]) -> Found:
@@ -161,12 +190,14 @@ def _certified(request: Request, names: Sequence[str], progress: Console) -> Par
     adapters = list_adapters()
     if not adapters:
         raise ArgumentError("parity: this machine has no WebGPU adapter.")
-    return joined(one for adapter in adapters for one in _in_a_process(adapter, names))
+    return joined(one for adapter in adapters for one in _in_a_process(adapter, request, names))
 
 
-def _in_a_process(adapter: AdapterInfo, names: Sequence[str]) -> Sequence[ParityRecord]:
+def _in_a_process(
+    adapter: AdapterInfo, request: Request, names: Sequence[str]
+) -> Sequence[ParityRecord]:
     """Return the record of an adapter; where it ended its process, a failure stands in it."""
-    command = [sys.executable, "-m", "wgsl_kernels", "parity", "--json"]
+    command = [sys.executable, "-m", "wgsl_kernels", "parity", "--json", *map(str, request.scripts)]
     for one in names:
         command += ["--only", one]
     on_terminal = sys.stderr.isatty()  # where the process shows its progress itself

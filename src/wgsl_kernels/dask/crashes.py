@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from distributed import KilledWorker, SchedulerPlugin
-from distributed.worker import thread_state
+from distributed.threadpoolexecutor import thread_state
 
 from wgsl_kernels.engine.values.shapes import show
 
@@ -37,7 +37,9 @@ KERNELS = 4
 
 def note_path(local_directory: str, nanny: str) -> Path:
     """Return where a worker's note is: beside its own folder, which its nanny removes."""
-    return Path(local_directory).parent / f"wgsl-kernels-note-{re.sub(r'[^0-9A-Za-z]+', '-', nanny)}"
+    return (
+        Path(local_directory).parent / f"wgsl-kernels-note-{re.sub(r'[^0-9A-Za-z]+', '-', nanny)}"
+    )
 
 
 class KernelNote:
@@ -99,7 +101,7 @@ class _NotedLaunch:
 
 
 def kernels_of(path: Path, worker: str, key: str) -> list[str]:
-    """Return the latest kernels that a task began on a worker, in order; none where none is noted."""
+    """Return the latest kernels that a task began on a worker, in order, if any is noted."""
     try:
         data = path.read_bytes()
     except OSError:  # the worker is on another machine, or keeps no note
@@ -125,7 +127,7 @@ class CrashReports(SchedulerPlugin):
         """Take the scheduler whose tasks these are."""
         self._scheduler: Any = scheduler
 
-    def transition(  # type: ignore[override]  # what Dask passes besides is not ours
+    def transition(
         self, key: Any, start: str, finish: str, *_: Any, exception: Any = None, **__: Any
     ) -> None:
         """Replace the error of a task that has just failed because workers died."""
@@ -153,7 +155,7 @@ def _explained(kernels: Sequence[str]) -> str:
     after = f", after {', '.join(before)}" if before else ""
     return (
         f"wgsl-kernels: the last kernel that the task began was {last}{after}. "
-        f'Try it alone: wgsl-kernels check {last.partition("(")[0]}.'
+        f"Try it alone: wgsl-kernels check {last.partition('(')[0]}."
     )
 
 

@@ -225,9 +225,7 @@ class WorkerGroup:
         """
         for rank in arrays:
             self._check_rank("exchange", rank)
-        found: dict[int, Any] = self._sync(
-            "exchange", self._swapped("exchange", dict(arrays))
-        )
+        found: dict[int, Any] = self._sync("exchange", self._swapped("exchange", dict(arrays)))
         return found
 
     def broadcast(self, values: Any, root: int = 0) -> Any:

@@ -93,7 +93,7 @@ class WorkerSetup(WorkerPlugin):
         set_backend(self.backend)
         trim_when_full(worker)
         if worker.nanny:  # else the process that would end is the user's
-            path = note_path(worker.local_directory, worker.nanny)
+            path = note_path(worker.local_directory, str(worker.nanny))
             self._note = KernelNote(path, worker.address)
             wrap_launches(self._note.around)
             await add_reports(worker.scheduler)
