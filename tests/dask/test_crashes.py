@@ -9,8 +9,8 @@ from typing import Any
 import dask.config
 import numpy as np
 import pytest
+from dask.context import thread_state
 from distributed import Client, KilledWorker, LocalCluster
-from distributed.threadpoolexecutor import thread_state
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask import WorkerSetup

@@ -16,8 +16,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dask.context import thread_state
 from distributed import KilledWorker, SchedulerPlugin
-from distributed.threadpoolexecutor import thread_state
 
 from wgsl_kernels.engine.values.shapes import show
 
@@ -115,7 +115,7 @@ def kernels_of(path: Path, worker: str, key: str) -> list[str]:
 
 
 class CrashReports(SchedulerPlugin):
-    """Adds to a `distributed.KilledWorker` which kernels the task had begun.
+    """Adds to a Dask's ``KilledWorker`` which kernels the task had begun.
 
     It stays Dask's own error, so that clients without this package can read it, too.
     """

@@ -7,8 +7,6 @@ programs and notices workers that go.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
 import time
 import uuid
 from collections import deque
@@ -20,6 +18,7 @@ from distributed import WorkerPlugin, get_worker
 from distributed.protocol.serialize import to_serialize
 from distributed.utils import sync
 
+from wgsl_kernels.dask.answers import answer, who_answers
 from wgsl_kernels.dask.arguments import check_callable, check_client, check_seconds
 from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
@@ -410,33 +409,6 @@ def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, .
         asked = f"{workers}" if short else ", ".join(missing) or "any"
         raise ArgumentError(f"run_on_workers: asked for workers {asked}; there are {known}.")
     return tuple(wanted)
-
-
-def who_answers(
-    client: Client, addresses: Sequence[str], seconds: float, function: Any, *args: Any
-) -> set[str]:
-    """Call a function on the event loops of workers; return those that have answered in time.
-
-    A worker whose thread has work to do answers, too.
-    """
-    answered: set[str] = set()
-
-    def ask(address: str) -> None:
-        with contextlib.suppress(Exception):  # it is gone
-            client.run(function, *args, workers=[address])
-            answered.add(address)
-
-    threads = [threading.Thread(target=ask, args=(one,), daemon=True) for one in addresses]
-    for one in threads:
-        one.start()
-    end = time.monotonic() + seconds
-    for one in threads:
-        one.join(max(0.0, end - time.monotonic()))
-    return set(answered)
-
-
-def answer() -> None:
-    """Show that a worker is there."""
 
 
 def _end(run: str, dask_worker: Worker) -> None:

@@ -13,6 +13,7 @@ from distributed import get_worker
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import wgsl_kernels as wk
+from wgsl_kernels.dask.answers import answer, who_answers
 from wgsl_kernels.dask.arguments import (
     check_callable,
     check_client,
@@ -25,9 +26,7 @@ from wgsl_kernels.dask.group import (
     GroupPlugin,
     PeerLost,
     WorkerGroup,
-    answer,
     run_on_workers,
-    who_answers,
 )
 from wgsl_kernels.dask.replica import PARTS, Replica, digest_of, tensors_in
 from wgsl_kernels.dask.workers import compared, facts
