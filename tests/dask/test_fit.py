@@ -1,6 +1,5 @@
 """Programs and training on workers: the same bits for any number of them, also where some go."""
 
-import _thread
 import functools
 import os
 import signal
@@ -232,17 +231,6 @@ def test_a_restart_in_the_middle_changes_no_bit(client: Client, alone: FitResult
     found = trained(client, batches=programs.slow_batches)
     timer.join()
     assert found.digest == alone.digest
-
-
-def test_an_interrupt_ends_the_programs_of_workers(client: Client) -> None:
-    client.wait_for_workers(3, timeout=30)
-    threading.Timer(0.5, _thread.interrupt_main).start()
-    with pytest.raises(KeyboardInterrupt):
-        trained(client, batches=programs.slow_batches, steps=2000, check_every=2000)
-    end = time.monotonic() + 20
-    while any(client.processing().values()):
-        assert time.monotonic() < end
-        time.sleep(0.1)
 
 
 def test_a_loss_without_one_of_the_variables_names_it() -> None:
