@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composer import element_at
-from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, function_text, unravel
+from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, VARIANTS
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.tree import Function, Parameter
 
 LANES = "xyzw"
-_ITEM = "fn wk_item(wk_i: u32)"
+MAP_SLOTS = "templates/map_slots.wesl"
 
 
 def choose_op(kernel: str, source: Source, dtype: str) -> Function:
@@ -110,7 +111,7 @@ def _one_item(
             loads.append(_held(_loaded(raw, argument), argument, held))
     result = _stored(f"{op.name}({', '.join(loads)})", output)
     body.append(f"{composer.variable(output)}[{place}] = {result};")
-    return function_text(_ITEM, body)
+    return fill_slot(MAP_SLOTS, "wk_item", body)
 
 
 def _four_items(
@@ -140,7 +141,7 @@ def _four_items(
     element = f"vec4<{output.storage_type}>"
     values = ", ".join(results)
     body.append(f"{composer.variable(output, element)}[wk_i] = {element}({values});")
-    return function_text(_ITEM, body)
+    return fill_slot(MAP_SLOTS, "wk_item", body)
 
 
 def _lane(

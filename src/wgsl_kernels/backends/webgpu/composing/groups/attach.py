@@ -13,12 +13,15 @@ from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_v
 from wgsl_kernels.backends.webgpu.composing.groups.expressions import GroupExpressions
 from wgsl_kernels.backends.webgpu.composing.groups.fields import Offered
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
-from wgsl_kernels.backends.webgpu.composing.text.indexing import function_text
+from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, Operand
+from wgsl_kernels.backends.webgpu.composing.text.slots import TENSORS, fill_slot
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, TextBuilder, WrittenText
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Structure
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -70,9 +73,9 @@ def _computed(composer: Composer, before: Before, operand: Operand) -> Text:
     if operand.dtype == "bool" and composer.form == "free":
         values = [f"u32({value})" for value in values]
     result = values[0] if len(values) == 1 else f"vec4<{type_}>({', '.join(values)})"
-    returns = type_ if len(values) == 1 else f"vec4<{type_}>"
     lines = [*expressions.lines, f"return {result};"]
-    return _written(expressions, f"fn wk_get_{operand.wgsl}(wk_i: u32) -> {returns}", lines)
+    slot, name = "wk_get_X" if len(values) == 1 else "wk_get4_X", f"wk_get_{operand.wgsl}"
+    return _written(expressions, slot, lines, {slot: name, "T_X": type_})
 
 
 def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Text:
@@ -92,15 +95,19 @@ def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Te
         stored = expressions.stored(values[number], output.dtype)
         element = _element(structure, output.storage_type)
         lines.append(f"{composer.variable(output, element)}[wk_i] = {stored};")
-    given = _element(structure, operand.storage_type)
-    return _written(expressions, f"fn wk_hand_on(wk_i: u32, wk_given: {given})", lines)
+    slot = "wk_hand_on4" if structure.vec4 else "wk_hand_on"
+    names = {slot: "wk_hand_on", "wk_Stored": operand.storage_type}
+    return _written(expressions, slot, lines, names)
 
 
-def _written(expressions: GroupExpressions, head: str, lines: list[str]) -> Text:
+def _written(
+    expressions: GroupExpressions, slot: str, lines: list[str], names: Mapping[str, str]
+) -> Text:
     """Return a function of generated lines, behind those of the maps, which keep their places."""
+    naming = InstanceNames({}, {old: partial(str, new) for old, new in names.items()})
     text = TextBuilder()
     expressions.functions.quote_own(text)
-    text.generate(function_text(head, lines) + "\n")
+    text.generate(fill_slot(TENSORS, slot, lines, naming) + "\n")
     found = text.finish()
     return WrittenText(COMPOSED, found.composed.text, found)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS
 from wgsl_kernels.backends.webgpu.composing.groups.expressions import GroupExpressions
 from wgsl_kernels.backends.webgpu.composing.groups.fields import Fields
 from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
@@ -13,9 +14,9 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
-from wgsl_kernels.backends.webgpu.composing.text.indexing import function_text
 from wgsl_kernels.backends.webgpu.composing.text.instances import MAP
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES, STORAGE_TYPES
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 
@@ -55,10 +56,10 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     text.generate("enable f16;\n" if has_f16 else "")
     text.generate(fields.declaration() + declarations)
     functions.quote(text)
-    coordinates = "" if across is None else ", wk_outer: u32, wk_row: u32, wk_place: u32"
-    head = f"fn wk_item(wk_i: u32{coordinates})"
-    text.generate(function_text(head, expressions.lines) + "\n")
-    skeleton = MAP.given(VEC4=structure.vec4, ACROSS=across is not None).names()
+    is_across = across is not None
+    slot = "wk_item_across" if is_across else "wk_item"
+    text.generate(fill_slot(MAP_SLOTS, slot, expressions.lines) + "\n")
+    skeleton = MAP.given(VEC4=structure.vec4, ACROSS=is_across).names()
     for declaration in skeleton.module.declarations:
         text.quote(skeleton.text, declaration.span)
         text.generate("\n")
