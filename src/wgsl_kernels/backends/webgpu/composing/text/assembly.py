@@ -21,6 +21,7 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
@@ -167,6 +168,7 @@ class Assembly:
         for file in self.source.files:
             kept = self.reached[file.text.file]
             needs = frozenset[str]().union(*map(file.needs_of, kept)) - here
+            needs = frozenset([name for name in needs if not is_predeclared(name)])
             begins: list[int] = []
             for use in file.unresolved if needs else ():
                 name, begin = use.ident.name, use.ident.begin

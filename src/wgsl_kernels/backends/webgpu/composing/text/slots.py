@@ -6,8 +6,7 @@ import functools
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames
-from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
+from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames, text_of_module
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.printer import spell_head
@@ -30,7 +29,7 @@ def head_of_slot(path: str, name: str, naming: InstanceNames = _AS_THEY_ARE) -> 
         name: What it is called there.
         naming: What the names in it are in a text.
     """
-    head = _heads(read_text(shaders_folder() / path))[name]
+    head = _heads(text_of_module(path))[name]
     return _WORD.sub(lambda found: naming.of(found[0]), head)
 
 
