@@ -16,9 +16,9 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.composing.text.slots import TENSORS
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.composing.text.assembly import Generated
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Structure
-    from wgsl_kernels.wgsl.syntax.places import Text
 
 
 def prefix_of(name: str) -> str:
@@ -60,7 +60,7 @@ def attach(composer: Composer) -> None:
         helpers["wk_hand_on"] = partial(_epilogue_function, composer, composer.after, output)
 
 
-def _computed(composer: Composer, before: Before, operand: Operand) -> Text:
+def _computed(composer: Composer, before: Before, operand: Operand) -> Generated:
     """Return the function that computes one item of an input: its index to the value."""
     structure, prefix = before.structure, prefix_of(before.name)
     functions = Functions(composer, prefix)
@@ -76,7 +76,7 @@ def _computed(composer: Composer, before: Before, operand: Operand) -> Text:
     return functions.written(TENSORS, slot, lines, {slot: name, "T_X": type_})
 
 
-def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Text:
+def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Generated:
     """Return the function that takes the index and value of one item that a kernel writes.
 
     The value is of the type in which buffers have it.

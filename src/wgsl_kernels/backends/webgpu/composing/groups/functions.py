@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
-from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated
 from wgsl_kernels.backends.webgpu.composing.text.clashes import COMPOSERS
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
@@ -56,6 +56,8 @@ class Functions:
         default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
     )
     start: tuple[Text, Function] | None = None
+    _declares: list[str] = field(default_factory=list[str])
+    _needs: set[str] = field(default_factory=set[str])
     _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
     _copies: dict[object, tuple[str, Function]] = field(
         default_factory=dict[object, "tuple[str, Function]"]
@@ -99,7 +101,7 @@ class Functions:
 
     def written(
         self, slots: str, slot: str, lines: Sequence[str], names: Mapping[str, str]
-    ) -> Text:
+    ) -> Generated:
         """Return everything, and behind it the function of generated lines that calls it.
 
         Args:
@@ -116,32 +118,42 @@ class Functions:
                 text.quote(*piece)
                 text.generate("\n")
         naming = InstanceNames({}, {old: partial(str, new) for old, new in names.items()})
-        text.generate(fill_slot(slots, slot, lines, naming) + "\n")
+        function = fill_slot(slots, slot, lines, naming)
+        text.generate(function + "\n")
         found = text.finish()
-        return WrittenText(COMPOSED, found.composed.text, found)
+        return Generated(
+            WrittenText(COMPOSED, found.composed.text, found),
+            frozenset({*self._declares, names.get(slot, slot)}),
+            frozenset({*self._needs, *filter(_is_taken, _WORD.findall(function))}),
+            tuple(_FIELD.findall(found.composed.text)),
+        )
 
     def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
         assembly, source = composer.assembly, composer.source
         assembly.resolve()
         assembly.refuse_unknown(composer.kernel, {"attrs"})
+        self._needs |= {*filter(_is_taken, assembly.used)} - source.declared
         special = {d.name for d in source.own.module.declarations if d.name}
-        special |= {name for name in assembly.written if name not in common_functions()}
-        written = {
-            name: one.written() if isinstance(one, InstanceFunction) else one.text
-            for name, one in assembly.written.items()
-        }
+        own_written: dict[str, str] = {}
+        for name, one in assembly.written.items():
+            assert not isinstance(one, Generated), name  # no maps are fused into a kind
+            if name not in common_functions():
+                text = one.written() if isinstance(one, InstanceFunction) else one.text
+                own_written[name] = text
+        special |= own_written.keys()
         reached = [(file, d) for file in source.imported for d in assembly.reached[file.text.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
         if self.prefix:
             new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
-        own = {n: prefix + n for n in assembly.written if n not in common_functions()}
-        for name in own:
-            self.pieces.append(renamed(written[name], own) + "\n")
+        own = {name: prefix + name for name in own_written}
+        self._declares += own.values()
+        self.pieces += [renamed(text, own) + "\n" for text in own_written.values()]
         edits = _edits(source.own, new, members)
         for declaration in assembly.reached[source.file]:
             if declaration.name != "Attrs":
                 self.pieces.append((source.own.text, declaration.span, edits))
+                self._declares.append(new.get(declaration.name, declaration.name))
         edits_of: dict[str, tuple[Edit, ...]] = {}
         for file, declaration in reached:
             if declaration.name not in special:
@@ -151,6 +163,7 @@ class Functions:
             if file.text.file not in edits_of:
                 edits_of[file.text.file] = _edits(file, new, members)
             self.pieces.append((file.text, declaration.span, edits_of[file.text.file]))
+            self._declares.append(new.get(declaration.name, declaration.name))
 
     def _not_shared(self, reached: list[tuple[Names, Declaration]], special: set[str]) -> set[str]:
         """Return the imported declarations that this kernel cannot share with the others.
@@ -207,4 +220,11 @@ def _edits(names: Names, new: Mapping[str, str], members: Mapping[str, str]) -> 
     return tuple(sorted(edits, key=lambda one: one.span.begin))
 
 
+def _is_taken(name: str) -> bool:
+    """Say whether a name that nobody declares here is WGSL's, or one that any kernel may call."""
+    return is_predeclared(name) or name in common_functions()
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FIELD = re.compile(rf"\b{PARAMS}\.(\w+)")
 _MEMBER = re.compile(r"\s*\.\s*(\w+)")
