@@ -27,6 +27,7 @@ def prefix_of(name: str) -> str:
 
 
 AFTER = "wk_wk_"
+"""The same of the group behind; no input has such a name, which is the composer's."""
 
 
 def leaves_of(structure: Structure, prefix: str) -> dict[int, Operand]:
