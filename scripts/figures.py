@@ -32,7 +32,7 @@ _QUIET = {
     tokenize.ENCODING,
     tokenize.ENDMARKER,
 }
-_WGSL_FUNCTION = re.compile(r"\bfn\s+[\w{}]+\s*\(")
+_WGSL_FUNCTION = re.compile(r"\bfn\s+[\w{}]+\(")  # messages say `fn op (a map)`
 _CACHES = {
     *("DeviceCache", "Recent", "remembered", "cache", "lru_cache"),
     *("WeakKeyDictionary", "WeakValueDictionary"),

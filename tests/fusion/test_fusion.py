@@ -390,6 +390,19 @@ print(hashlib.sha256(row.dispatch.module.composed.text.encode()).hexdigest())
 """
 
 
+def test_maps_in_float16_ride_in_kernels_whose_tensors_are_float32() -> None:
+    x = values(8, 8)
+    half = x.numpy().astype(np.float16) * np.float16(2)
+
+    def doubled(y: wk.Tensor) -> wk.Tensor:
+        return wk.cast(wk.cast(y, "float16") * 2.0, "float32")
+
+    with wk.config.using(fallback="silent"):  # an adapter may have no float16
+        before, behind = wk.sum(doubled(x), axis=0), doubled(wk.transpose(x) @ wk.eye(8))
+        np.testing.assert_allclose(before.numpy(), half.astype(np.float32).sum(0), rtol=1e-6)
+        np.testing.assert_array_equal(behind.numpy(), half.T.astype(np.float32))
+
+
 def test_each_process_composes_the_same_text() -> None:
     """The driver keeps what it has compiled by its text."""
     found = {

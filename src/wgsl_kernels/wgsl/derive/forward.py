@@ -16,7 +16,8 @@ from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
@@ -105,9 +106,11 @@ class Forward:
         """
         function = self.functions[name]
         active = tuple([one.name == wanted for one in function.parameters])
-        given = [f"{one.name}: {spell(one.type)}" for one in function.parameters]
+        if function.returns is None:
+            self._refuse("it returns nothing", function)
         returns = spell(function.returns)
-        head = f"fn op({', '.join((f'{upstream}: {returns}', *given))}) -> {returns} {{"
+        given = (made_parameter(upstream, function.returns), *function.parameters)
+        head = f"{spell_head(made_function('op', given, function.returns))} {{"
         if not self.activity.gives_tangent(function, active):
             zero = f"  return {returns}();"
             return Derived("\n".join((head, zero, "}", "")), (), True)
@@ -136,9 +139,8 @@ class Forward:
         outer = self._lines, self._indent, self._returns, self.activity.names
         self._lines, self._indent, self._returns = [], "  ", dual
         self.activity.enter(node, active)
-        parameters = [f"{one.name}: {spell(one.type)}" for one in node.parameters]
-        parameters += [
-            f"{self._prefix}{one.name}: {spell(one.type)}"
+        tangents = [
+            made_parameter(f"{self._prefix}{one.name}", one.type)
             for one, is_active in zip(node.parameters, active, strict=True)
             if is_active
         ]
@@ -148,10 +150,11 @@ class Forward:
         for one in body.statements:
             self._statement(one)
         place = self.text.place(node.begin).label
-        head = f"// The value and the tangent of {node.name}, {place}."
-        made = (head, f"fn {name}({', '.join(parameters)}) -> {dual} {{", *self._lines, "}", "")
+        note = f"// The value and the tangent of {node.name}, {place}."
+        made = made_function(name, (*node.parameters, *tangents), made_name(dual))
+        lines = (note, f"{spell_head(made)} {{", *self._lines, "}", "")
         self._lines, self._indent, self._returns, self.activity.names = outer
-        self._texts.append("\n".join(made))
+        self._texts.append("\n".join(lines))
         return name
 
     # Statements.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from wgsl_kernels.backends.webgpu.composing.forms.maps import OWN
 from wgsl_kernels.backends.webgpu.composing.groups.groups import compose_group
 from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
 from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
@@ -108,11 +109,12 @@ def _dispatch(
         walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, items)
     else:
         walk, grid = walk_across(across.size, across.inner, items)
-    facts: dict[str, Any] = {"wk_size": size, **walk, **reading.facts}
+    facts: dict[str, Any] = {"wk_size": size, **walk}
+    facts |= {OWN + name: value for name, value in reading.facts.items()}
     for step, number in enumerate(part.nodes):
         for name, value in group.nodes[number].op.fixed.items():
             facts[f"{step}.{name}"] = value
-    values = tuple([(f"wk_x{n}", ~part.leaves[n]) for n in reading.values])
+    values = tuple([(f"{OWN}l{n}_value", ~part.leaves[n]) for n in reading.values])
     read = [ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound]
     bindings: list[Binding] = []
     slots = [one for one in composed.bindings if one.role == "tensor"]
