@@ -9,22 +9,20 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
-from wgsl_kernels.bench.checking import cases, simulated
+from wgsl_kernels.backends.webgpu.tuning import tuner
+from wgsl_kernels.bench.checking import bits, cases, safe, sizes, specials
 from wgsl_kernels.bench.checking.shrinking import shrunk
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
+from wgsl_kernels.bench.checking.subject import Subject, findings_of, repeat, with_case
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.derived import run_bounded
-from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
-from wgsl_kernels.engine.capture.capture import capture
-from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.environment.errors import (
-    DeviceLostError,
-    OutOfMemoryError,
-    WgslKernelsError,
+from wgsl_kernels.bench.comparison.derived import (
+    run_bounded,
+    run_derived,
+    run_plain,
 )
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.engine.environment.errors import DeviceLostError, OutOfMemoryError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, tensors_for
@@ -36,7 +34,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.simulator.dispatch import Order
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -65,11 +62,14 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     return [subject.finding("kernel-not-run", words)]
 
 
-def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:
+def values_of(
+    case: Case, backend: str, make: Callable[[Array], Tensor] = tensor, *, is_quick: bool = False
+) -> BoundedResults:
     """Return what a case gives on a backend, with its inputs made by ``make``, and may give."""
     sample = case.sample
     with only(backend, sample):
-        return run_bounded(sample, [make(one) for one in case.arrays], backend)
+        given = [make(one) for one in case.arrays]
+        return run_plain(sample, given) if is_quick else run_bounded(sample, given, backend)
 
 
 def judged(
@@ -79,11 +79,18 @@ def judged(
     code: str,
     make: Callable[[Array], Tensor] = tensor,
     what: str = "",
+    *,
+    is_quick: bool = False,
 ) -> list[Finding]:
-    """Return a finding where a case gives values outside of the bound, or raises."""
+    """Return a finding where a case gives values outside of the bound, or raises.
+
+    ``is_quick`` says that a bound is derived only where values are far from the exact ones.
+    """
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity, which are meant
-        return _judged(subject, case, backend, code, make, what)
+        if is_quick and not _judged(subject, case, backend, code, make, what, is_quick=True):
+            return []
+        return _judged(subject, case, backend, code, make, what, is_quick=False)
 
 
 def _judged(
@@ -93,6 +100,8 @@ def _judged(
     code: str,
     make: Callable[[Array], Tensor],
     what: str,
+    *,
+    is_quick: bool,
 ) -> list[Finding]:
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
@@ -100,7 +109,7 @@ def _judged(
     except Exception:  # a shape rule refused the case: on all backends alike
         return []
     try:
-        run = values_of(case, backend, make)
+        run = values_of(case, backend, make, is_quick=is_quick)
     except DeviceLostError:
         raise
     except OutOfMemoryError:
@@ -108,15 +117,19 @@ def _judged(
     except Exception as error:  # a kernel may raise anything; the check tells
         return with_case(findings_of(error, subject, "raises"), label)
     try:
-        wrong = mismatch(run.bounds, case.arrays, run.found, alternatives)
+        names = subject.input_names
+        wrong = mismatch(run.bounds, case.arrays, run.found, alternatives, names)
     except (ValueError, IndexError):
-        if all(one.size for one in case.arrays):
+        if all(one.size for one in case.arrays) and not case.is_unforeseen:
             raise
-        return []  # a bound that knows nothing of empty inputs
+        return []  # a bound that knows nothing of empty inputs, or of other shapes or attributes
     if wrong is None:
         return []
-    if code == "wrong-at-extreme" and np.asarray(wrong.got).dtype.kind in "biu":
-        return []  # a choice by numbers that are rounded may fall either way
+    if code == "wrong-at-extreme":
+        if np.asarray(wrong.got).dtype.kind in "biu":
+            return []  # a choice by numbers that are rounded may fall either way
+        if _is_wrong_though_bounded(case, alternatives):
+            code = "wrong-though-bounded"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:
@@ -130,29 +143,82 @@ def _judged(
     return [subject.finding(code, words, evidence=evidence)]
 
 
-def repeat(case: Case, what: str = "") -> str:
-    """Return the arguments of a command that runs one case again."""
-    label = f"{case.id}{f', {what}' if what else ''}"
-    return f'--only {case.sample.kernel} --case "{label}"'
+def _is_wrong_though_bounded(case: Case, alternatives: Sequence[Sequence[Array]]) -> bool:
+    """Say whether an element is wrong that the shader's own roundings keep finite and near."""
+    with only("webgpu", case.sample):
+        run = run_derived(case.sample, tensors_for(case.arrays))
+    found = [
+        (dtype, np.where(_shaped(at, exact), values, exact))
+        for (dtype, values), at, exact in zip(run.found, run.bounded, alternatives[0], strict=True)
+    ]
+    return mismatch(run.bounds, case.arrays, found, alternatives) is not None
 
 
-def sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
-    """Check a sample at other sizes, the smallest that fails alone."""
+def _shaped(at: Array | None, exact: Array) -> Array:
+    """Return a mask in the shape of a result; all False where it is of something else."""
+    if at is None or at.size != exact.size:
+        return np.zeros(exact.shape, bool)
+    return at.reshape(exact.shape) & np.isfinite(exact)
+
+
+def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
+    """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
-    for case in cases.sized(sample, groups):
-        (length, size), *_ = cases.changes_of(case.what)
+    for case in sizes.sized(sample, groups):
+        (length, size), *_ = sizes.changes_of(case.what)
         if length in done:
             continue
-        found = judged(subject, case, "webgpu", "wrong-at-size")
+        found = at_size(subject, case)
         if found:
             done.add(length)
-            found = shrunk(sample, {length: size}, found, lambda one: at_size(subject, one))
+            least, found = shrunk(
+                sample, {length: size}, case, found, lambda one: at_size(subject, one)
+            )
+            found = explained(subject, least, found)
         yield found
+    for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
+        yield explained(subject, case, at_size(subject, case))
+    beyond = list(sizes.large(sample))
+    seconds = sizes.seconds_by_elements(sample, _run) if beyond else None
+    for case in beyond:
+        if seconds is not None and seconds(case) < CHEAP:
+            found = at_size(subject, case, is_quick=True)
+            yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
 
 
-def at_size(subject: Subject, case: Case) -> list[Finding]:
+def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
+    """Return what is wrong with a case's accesses before what is wrong with its values.
+
+    Values that the adapter spoilt, as it ended a loop, are no fault of the formula.
+    """
+    if not any(one.code.startswith("wrong-") for one in found):
+        return found
+    try:
+        seen = safe.watched(subject, case)
+    except Exception:  # it raises where values are compared
+        return found
+    causes = [one for one in seen if one.severity == "error"]
+    if not causes:
+        return found
+    shown = {name: text for name, text in found[0].evidence if name in ("got", "expected", "wrong")}
+    causes[0] = causes[0].with_evidence(**shown)
+    is_ended = any(one.code == "runaway-loop" for one in causes)
+    return causes if is_ended else [*causes, *found]
+
+
+CHEAP = 0.5
+"""Seconds that a large case may take."""
+
+
+def at_size(subject: Subject, case: Case, *, is_quick: bool = False) -> list[Finding]:
     """Check one case of other lengths."""
-    return judged(subject, case, "webgpu", "wrong-at-size")
+    return judged(subject, case, "webgpu", "wrong-at-size", is_quick=is_quick)
+
+
+def _run(case: Case) -> None:
+    """Run a case for its time: exact results, and those of webgpu."""
+    exact_of(case.sample, case.arrays)
+    bits.alone(case.sample, case.arrays)
 
 
 FOLDED = 1030
@@ -163,8 +229,7 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample of several workgroups where grids fold at two, as large ones do."""
     if sample.values is not None:
         return
-    lengths = {one for shape in sample.shapes for one in shape}
-    for case in (cases.resized(sample, {one: FOLDED}) for one in sorted(lengths)):
+    for case in (sizes.resized(sample, {one: FOLDED}) for one in sizes.lengths_of(sample)):
         if case is None:
             continue
         try:
@@ -172,7 +237,8 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         except Exception:  # a shape rule refused the case
             continue
         with folding_at(2):
-            yield judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
+            found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
+            yield explained(subject, case, found)
         return
 
 
@@ -191,12 +257,41 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with NaN, infinities, zeros and subnormals, and with large numbers."""
-    for case in cases.special(sample):
+    """Check a sample with NaN, infinities, zeros and subnormals, and with numbers far away."""
+    for case in specials.special(sample):
         if not _is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
-    for case in cases.extreme(sample):
+    for case in specials.far(sample):
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
+
+
+def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with integers at their edges."""
+    for case in specials.edges(sample):
+        yield judged(subject, case, "webgpu", "wrong-at-edge")
+
+
+def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with other values of each attribute that it can be given, one at a time."""
+    for case in cases.varied(sample):
+        yield judged(subject, case, "webgpu", "wrong-for-attribute")
+
+
+def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample in every configuration that may be chosen for it.
+
+    Where the device cannot run one, the simulator does.
+    """
+    case = cases.plain(sample)
+    with tuner.watching() as seen:
+        bits.alone(sample, case.arrays)
+    names = sorted(seen.get(sample.kernel, ()))
+    for name in names if len(names) > 1 else ():
+        with tuner.forced(sample.kernel, name):
+            found = judged(subject, case, "webgpu", "wrong-configuration", what=name, is_quick=True)
+            if any(not one.code.startswith("wrong-") for one in found):
+                found = judged(subject, case, "simulator", "wrong-configuration", what=name)
+        yield found
 
 
 def _is_complex_all_through(case: Case) -> bool:
@@ -235,119 +330,6 @@ def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             )
             found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
         yield found
-
-
-def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Compare bits where maps before and behind the kernel may share its dispatch."""
-    case = cases.plain(sample)
-    if not any(one.dtype.kind == "f" for one in case.arrays):
-        return
-    want = _attempt(lambda: _alone(sample, case.arrays))
-    if want is None:
-        return
-
-    def negated(values: Array) -> Tensor:
-        return unary.negative(tensor(-values)) if values.dtype.kind == "f" else tensor(values)
-
-    for what in ("before", "behind"):
-        with only("webgpu", sample), config.using(fusion="always", small_ops="device"):
-            make = negated if what == "before" else tensor
-            given = [make(one) for one in case.arrays]
-            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
-            got = [
-                -unary.negative(one).numpy()
-                if what == "behind" and one.dtype.startswith("float")
-                else one.numpy()
-                for one in outputs
-            ]
-        yield _same_bits(subject, case, want, got, "wrong-fused", f"fused {what}")
-
-
-def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Compare the bits of a replay, where the kernel can be captured."""
-    case = cases.plain(sample)
-    want = _attempt(lambda: _alone(sample, case.arrays))
-    if want is None or any(one.dtype == object for one in case.arrays):
-        return
-    fast = capture(lambda *xs: sample.f(*xs, **sample.attrs))
-    with only("webgpu", sample), config.using(small_ops="device"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            got: list[Array] = []
-            for _ in range(3):
-                given = tensors_for(case.arrays)
-                got = [one.numpy() for one in outputs_of(fast, given)]
-        finally:
-            fast.dispose()
-    yield _same_bits(subject, case, want, got, "wrong-captured", "captured")
-
-
-def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Compare the bits of three runs."""
-    case = cases.plain(sample)
-    want = _attempt(lambda: _alone(sample, case.arrays))
-    for _ in range(2 if want is not None else 0):
-        found = _same_bits(
-            subject, case, want or [], _alone(sample, case.arrays), "unstable", "again"
-        )
-        if found:
-            yield found
-            return
-    yield _in_orders(subject, case)
-
-
-def _in_orders(subject: Subject, case: Case) -> list[Finding]:
-    """Compare the bits of runs whose invocations come in other orders, on the simulator."""
-    want = _attempt(lambda: simulated.results(case, "forward"))
-    orders: tuple[Order, ...] = ("reversed", "shuffled")
-    for order in orders if want is not None else ():
-        got, what = simulated.results(case, order), f"invocations {order}"
-        found = _same_bits(subject, case, want or [], got, "order-dependent", what)
-        if found:
-            return found
-    return []
-
-
-def _alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
-    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
-        given = tensors_for(arrays)
-        return [one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)]
-
-
-def _attempt(run: Callable[[], list[Array]]) -> list[Array] | None:
-    try:
-        return run()
-    except WgslKernelsError:
-        return None  # said where values are compared
-
-
-def _same_bits(
-    subject: Subject,
-    case: Case,
-    want: Sequence[Array],
-    got: Sequence[Array],
-    code: str,
-    what: str,
-) -> list[Finding]:
-    for number, (one, other) in enumerate(zip(want, got, strict=True)):
-        if one.dtype == object:
-            same = np.asarray(one == other)
-        else:
-            same = np.asarray((one == other) | ((one != one) & (other != other)))
-        if same.all():
-            continue
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
-        race = " A race?" if code == "unstable" else ""
-        words = f"{what}: got {other[at]}, alone {one[at]} at {list(at)} of output {number}.{race}"
-        evidence = (
-            ("got", f"{other[at]}"),
-            ("expected", f"{one[at]}"),
-            ("wrong", f"{int((~same).sum())} of {same.size} elements"),
-            ("case", f"{case.id}, {what}"),
-            ("repeat", repeat(case, what)),
-        )
-        return [subject.finding(code, words, evidence=evidence)]
-    return []
 
 
 def _offset(values: Array) -> Tensor:
