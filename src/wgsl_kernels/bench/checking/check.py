@@ -191,6 +191,8 @@ class _KernelCheck:
             )
         if "webgpu" in backends:
             checks = (
+                ("elsewhere", gradient.elsewhere(one, sample)),
+                ("special values", gradient.extreme(one, sample)),
                 ("derived", derived.compared(one, sample)),
                 ("upstream", gradient.layouts(one, sample)),
                 ("each output", gradient.alone(one, sample)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +30,7 @@ from wgsl_kernels.testing.inputs import LAYOUTS, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
@@ -67,9 +69,14 @@ def values_of(
 ) -> BoundedResults:
     """Return what a case gives on a backend, with its inputs made by ``make``, and may give."""
     sample = case.sample
-    with only(backend, sample):
+    with only(backend, sample), _poisoned(backend):
         given = [make(one) for one in case.arrays]
         return run_plain(sample, given) if is_quick else run_bounded(sample, given, backend)
+
+
+def _poisoned(backend: str) -> AbstractContextManager[object]:
+    """Have memory hold nothing that is right by chance, as what ran before may have left it."""
+    return safe.on_poison() if backend == "webgpu" else nullcontext()
 
 
 def judged(

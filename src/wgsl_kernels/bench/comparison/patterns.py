@@ -13,6 +13,8 @@ Array = np.ndarray[Any, Any]
 
 FEW = 0.1
 """The share of right elements that may be on the wrong side of a limit."""
+SPAN = 0.75
+"""The share of an axis that wrong elements may span to be said to be somewhere."""
 
 
 def pattern(wrong: Array, inputs: Sequence[Array], names: Sequence[str]) -> str:
@@ -38,15 +40,15 @@ def _by_place(wrong: Array) -> Iterator[str]:
         length = wrong.shape[axis]
         others = tuple(one for one in range(wrong.ndim) if one != axis)
         at = np.flatnonzero(wrong.any(axis=others))
-        if len(at) == length:
+        is_regular = len(at) > 2 and len(np.unique(np.diff(at))) == 1
+        if len(at) == length or (at[-1] - at[0] >= length * SPAN and not is_regular):
             continue
         what = {-1: "column", -2: "row"}.get(axis - wrong.ndim, "") if wrong.ndim > 1 else "element"
         first, last, noun = int(at[0]), int(at[-1]), what or f"index of axis {axis}"
-        steps = np.unique(np.diff(at))
         if first == last:
             yield f"in the last {noun}" if last == length - 1 else f"in {noun} {first}"
-        elif steps.size == 1 and steps[0] > 1 and len(at) > 2:
-            yield f"in every {int(steps[0])}th {noun} from {first} on"
+        elif is_regular and at[1] - at[0] > 1:
+            yield f"in every {int(at[1] - at[0])}th {noun} from {first} on"
         elif first > 0 and last == length - 1:
             yield f"from {noun} {first} on"
         elif first == 0:
