@@ -47,13 +47,17 @@ def plain(sample: Sample) -> Case:
     return Case(sample, "sample", tuple(arrays_for(sample)))
 
 
+HALF_RTOL, HALF_ATOL = 2.0**-6, 2.0**-7
+"""What results of float16 are held to, whatever the sample states for its own dtype."""
+
+
 def of_dtype(sample: Sample, dtype: str) -> Case:
     """Return the sample with its first dtype replaced, wherever it occurs."""
     first = sample.input_dtypes[0]
     dtypes = tuple(dtype if one == first else one for one in sample.input_dtypes)
     other = replace(sample, dtypes=dtypes)
     if dtype == "float16":  # a bound may have been written for float32 alone
-        other = replace(other, bound=None, rtol=2.0**-6, atol=2.0**-7, ulp=None)
+        other = replace(other, bound=None, rtol=HALF_RTOL, atol=HALF_ATOL, ulp=None)
     is_narrow = not isinstance(sample.low, tuple) and not isinstance(sample.high, tuple)
     if dtype == "int32" and is_narrow and int(sample.low) >= int(sample.high):  # type: ignore[arg-type]  # no tuples
         other = replace(other, low=-3, high=4)

@@ -21,7 +21,12 @@ from wgsl_kernels.bench.comparison.derived import (
     run_plain,
 )
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
-from wgsl_kernels.engine.environment.errors import DeviceLostError, OutOfMemoryError
+from wgsl_kernels.engine.environment.errors import (
+    DeviceLostError,
+    KernelFault,
+    OutOfMemoryError,
+    ShaderError,
+)
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.ops.shapes import shape as shape_ops
@@ -135,7 +140,7 @@ def _judged(
     if code == "wrong-at-extreme":
         if np.asarray(wrong.got).dtype.kind in "biu":
             return []  # a choice by numbers that are rounded may fall either way
-        if _is_wrong_though_bounded(case, alternatives):
+        if case.what == "halves" and _is_wrong_though_bounded(case, alternatives):
             code = "wrong-though-bounded"
     if wrong.got is None:
         words = f"{wrong.what}."
@@ -202,6 +207,8 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
         return found
     try:
         seen = safe.watched(subject, case)
+    except (KernelFault, ShaderError) as error:
+        seen = findings_of(error, subject, "raises")
     except Exception:  # it raises where values are compared
         return found
     causes = [one for one in seen if one.severity == "error"]
@@ -279,9 +286,26 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with other values of each attribute that it can be given, one at a time."""
+    """Check a sample with other values of each attribute that it can be given, one at a time.
+
+    A value that the shader's fields cannot hold, or that leads to NaN, is refused in its way.
+    """
+    for case in defined(sample):
+        found = judged(subject, case, "webgpu", "wrong-for-attribute")
+        yield [one for one in found if one.code == "wrong-for-attribute"]
+
+
+def defined(sample: Sample) -> Iterator[Case]:
+    """Yield a sample with other attributes, of which the exact results are finite."""
     for case in cases.varied(sample):
-        yield judged(subject, case, "webgpu", "wrong-for-attribute")
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                exact = exact_of(case.sample, case.arrays)
+            except Exception:  # the signature refused the value
+                continue
+        if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
+            yield case
 
 
 def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -322,21 +346,40 @@ def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         has_f16 = choice is not None and "shader-f16" in choice.info.features
         if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
             continue
-        case = cases.of_dtype(sample, dtype)
-        try:
-            exact_of(case.sample, case.arrays)
-            values_of(case, "cpu")
-        except Exception:  # the CPU kernel or the shape rule does not take it either
-            continue
-        found = judged(subject, case, "webgpu", "wrong-dtype")
-        broken = [one for one in found if one.section == "compiles"]
-        if broken:
-            words = (
-                f"coverage() claims {dtype}, for which it does not compile: {broken[0].words} "
-                'Write the formula in T, or pass dtypes=["float32"].'
-            )
-            found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
-        yield found
+        for case in _of_dtype(sample, dtype):
+            yield _claimed(subject, case, dtype)
+
+
+def _of_dtype(sample: Sample, dtype: str) -> Iterator[Case]:
+    """Yield a sample of another dtype; of float16 a long one, too, whose sums show their digits."""
+    case = cases.of_dtype(sample, dtype)
+    yield case
+    if dtype == "float16" and sample.make is None and sample.values is None:
+        longest = max(sizes.lengths_of(sample), default=0)
+        others = [np.prod(one) // longest for one in sample.shapes if longest in one]
+        long = sizes.LONG // int(max(others)) if longest else 0
+        more = sizes.resized(case.sample, {longest: long}) if long > longest else None
+        if more is not None:
+            yield more
+
+
+def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
+    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
+    try:
+        exact_of(case.sample, case.arrays)
+        values_of(case, "cpu")
+    except Exception:  # they do not
+        return []
+    found = judged(subject, case, "webgpu", "wrong-dtype")
+    broken = [one for one in found if one.section == "compiles"]
+    if broken:
+        words = (
+            f"coverage() claims {dtype}, for which it does not compile: {broken[0].words} "
+            'Write the formula in T, or pass dtypes=["float32"].'
+        )
+        found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
+    held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
+    return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]
 
 
 def _offset(values: Array) -> Tensor:

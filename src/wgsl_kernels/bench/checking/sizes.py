@@ -32,6 +32,8 @@ BOTH = 129
 """A length above two workgroups, for two axes at once; the second is two more."""
 BEYOND = 1 << 16
 """Elements that an index of 16 bits cannot tell apart."""
+LONG = 1 << 14
+"""Elements of an input of float16 that is long: running sums of it lose their digits."""
 MOST_LARGE = 1 << 17
 """Elements of an input of a case that is large."""
 
