@@ -72,6 +72,8 @@ def _mixed(
     if name in sample.special:
         return None
     allowed = {n: _inside(sample, n, _held(arrays[n], values)) for n in floats}
+    if name == "halves":
+        allowed = {n: [v for v in some if v > 0 or _least(sample, n) < 0] for n, some in allowed.items()}
     if not any(allowed.values()):
         return None
     return [
@@ -93,6 +95,10 @@ def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]
     """Return those of the values that a tensor's domain has."""
     domain = sample.domains[number]
     return [one for one in values if domain is None or domain[0] <= one <= domain[1]]
+
+
+def _least(sample: Sample, number: int) -> float:
+    return sample.low[number] if isinstance(sample.low, tuple) else sample.low
 
 
 def edges(sample: Sample) -> Iterator[Case]:
@@ -125,9 +131,8 @@ def edges(sample: Sample) -> Iterator[Case]:
 
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
-    least = sample.low[number] if isinstance(sample.low, tuple) else sample.low
     wanted = [0, info.max, 31, 1, 32, 33]
-    if least < 0:
+    if _least(sample, number) < 0:
         wanted = [info.min, -1, *wanted]
     return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
 
