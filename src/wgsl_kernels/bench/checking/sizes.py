@@ -87,7 +87,8 @@ def _shaped(
 
 
 def _case(sample: Sample, what: str, most: int) -> Case | None:
-    arrays = tuple(arrays_for(sample))
+    with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
+        arrays = tuple(arrays_for(sample))
     is_large = max((one.size for one in arrays), default=0) > most
     return None if is_large else Case(sample, what, arrays, is_unforeseen=what.startswith("shapes"))
 
