@@ -95,7 +95,9 @@ class Sample:
             object.__setattr__(self, "shapes", tuple([one.shape for one in made]))
             object.__setattr__(self, "dtypes", tuple([one.dtype.name for one in made]))
         elif self.shapes is _UNSTATED:
-            raise ArgumentError(f"Sample: {self.kernel} has no shapes and no make; want one of them.")
+            raise ArgumentError(
+                f"Sample: {self.kernel} has no shapes and no make; want one of them."
+            )
         check_facts(self)
         if self.bound is not None and self.has_tolerance:
             raise ArgumentError(f"Sample: {self.kernel} has a bound and a tolerance; want one.")

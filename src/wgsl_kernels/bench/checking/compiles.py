@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 
+
 def compile_findings(subject: Subject) -> list[Finding]:
     """Return why the kernel does not compile, and what it needs beyond the default limits."""
     found: list[Finding] = []

@@ -58,7 +58,9 @@ def by_numbers(subject: Subject, sample: Sample) -> Row:
 
 def parity(subject: Subject, sample: Sample, backend: str) -> Row:
     """Compare a backend's gradient with that in float64."""
-    return _judged_row(subject, check_gradient_parity(sample, backend), "gradient-parity", sample.id)
+    return _judged_row(
+        subject, check_gradient_parity(sample, backend), "gradient-parity", sample.id
+    )
 
 
 def second(subject: Subject, sample: Sample) -> Row:

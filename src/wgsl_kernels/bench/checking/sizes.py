@@ -140,9 +140,7 @@ def _parts(sample: Sample, at: Sequence[Position]) -> Iterator[list[Position]]:
     for from_end in (False, True):
         axes = {axis - ranks[tensor] if from_end else axis for tensor, axis in at}
         for axis in sorted(axes):
-            yield [
-                one for one in at if (one[1] - ranks[one[0]] if from_end else one[1]) == axis
-            ]
+            yield [one for one in at if (one[1] - ranks[one[0]] if from_end else one[1]) == axis]
     for one in at:
         yield [one]
     for number, one in enumerate(at):
@@ -182,7 +180,9 @@ def large(sample: Sample) -> Iterator[Case]:
         words = _untied_words(sample, shapes)
         yield from _if_made(_shaped(sample, shapes, words, MOST_LARGE))
     for length in lengths:
-        others = [np.prod([n for n in one if n != length]) for one in sample.shapes if length in one]
+        others = [
+            np.prod([n for n in one if n != length]) for one in sample.shapes if length in one
+        ]
         rest = int(max(others))
         case = resized(sample, {length: BEYOND // rest + 7}, MOST_LARGE) if rest else None
         if case is not None and max(one.size for one in case.arrays) > BEYOND:

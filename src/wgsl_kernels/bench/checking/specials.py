@@ -73,7 +73,9 @@ def _mixed(
         return None
     allowed = {n: _inside(sample, n, _held(arrays[n], values)) for n in floats}
     if name == "halves":
-        allowed = {n: [v for v in some if v > 0 or _least(sample, n) < 0] for n, some in allowed.items()}
+        allowed = {
+            n: [v for v in some if v > 0 or _least(sample, n) < 0] for n, some in allowed.items()
+        }
     if not any(allowed.values()):
         return None
     return [

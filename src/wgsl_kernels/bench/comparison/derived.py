@@ -71,7 +71,9 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
         other = _of_shader(sample, [one.numpy() for one in tensors])
     except Exception:  # said where the shader runs
         return plain
-    return BoundedResults(plain.found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words)
+    return BoundedResults(
+        plain.found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words
+    )
 
 
 def run_plain(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
