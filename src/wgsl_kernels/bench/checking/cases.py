@@ -58,8 +58,12 @@ def of_dtype(sample: Sample, dtype: str) -> Case:
     other = replace(sample, dtypes=dtypes)
     if dtype == "float16":  # a bound may have been written for float32 alone
         other = replace(other, bound=None, rtol=HALF_RTOL, atol=HALF_ATOL, ulp=None)
-    is_narrow = not isinstance(sample.low, tuple) and not isinstance(sample.high, tuple)
-    if dtype == "int32" and is_narrow and int(sample.low) >= int(sample.high):  # type: ignore[arg-type]  # no tuples
+    count = len(sample.shapes)
+    lows = sample.low if isinstance(sample.low, tuple) else (sample.low,) * count
+    highs = sample.high if isinstance(sample.high, tuple) else (sample.high,) * count
+    if dtype == "int32" and any(
+        int(low) >= int(high) for low, high in zip(lows, highs, strict=True)
+    ):
         other = replace(other, low=-3, high=4)
     with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
         return Case(other, dtype, tuple(arrays_for(other)))

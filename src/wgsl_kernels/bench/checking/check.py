@@ -191,7 +191,7 @@ class _KernelCheck:
             )
         if "webgpu" in backends:
             checks = (
-                ("elsewhere", gradient.elsewhere(one, sample)),
+                ("other cases", gradient.of_cases(one, sample)),
                 ("special values", gradient.extreme(one, sample)),
                 ("derived", derived.compared(one, sample)),
                 ("upstream", gradient.layouts(one, sample)),

@@ -82,7 +82,7 @@ def _judged_row(subject: Subject, row: Row, code: str, case: str) -> Row:
     return row.with_findings(with_case([found], f"{case}, {row.backend}"))
 
 
-def elsewhere(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+def of_cases(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check gradients for other attributes, with lengths untied, and with one of 1 in one input."""
     for case in (*right.defined(sample), *sizes.broadcast(sample), *sizes.untied(sample)):
         yield _of_case(subject, case)
