@@ -70,7 +70,12 @@ def of_dtype(sample: Sample, dtype: str) -> Case:
 
 
 GROSS = 2.0**-7
-"""What a result may be off, of itself and of 1, where a stated bound is for other attributes."""
+"""What a result may be off, of itself and of 1, where no bound is known to hold."""
+
+
+def grossly(sample: Sample) -> Sample:
+    """Return a sample whose results are held to what no roundings explain."""
+    return replace(sample, bound=None, rtol=GROSS, atol=GROSS, ulp=None)
 
 
 def varied(sample: Sample) -> Iterator[Case]:
@@ -86,7 +91,7 @@ def varied(sample: Sample) -> Iterator[Case]:
         for other in _others(name, value, rank):
             changed = replace(sample, attrs={**sample.attrs, name: other})
             if sample.bound is not None:
-                changed = replace(changed, bound=None, rtol=GROSS, atol=GROSS)
+                changed = grossly(changed)
             yield Case(changed, f"{name}={other}", arrays, is_unforeseen=True)
 
 

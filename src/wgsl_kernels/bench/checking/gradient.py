@@ -23,6 +23,7 @@ from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.differences import (
@@ -102,6 +103,8 @@ def _of_case(subject: Subject, case: Case) -> list[Finding]:
                 row = check_gradient_by_numbers(case.sample)
                 if not np.isfinite(float(dict(row.evidence).get("expected", 0.0))):
                     return []  # there are no differences to hold it against
+        except ArgumentError:
+            return []  # the rule refuses the attribute
         except Exception as error:  # a rule may raise anything; the check tells
             return with_case(findings_of(error, subject, "gradient-raises"), case.id)
     return list(_judged_row(subject, row, "wrong-gradient", case.id).findings)

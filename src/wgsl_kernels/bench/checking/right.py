@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +19,6 @@ from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import (
     run_bounded,
     run_derived,
-    run_plain,
 )
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
 from wgsl_kernels.engine.environment.errors import (
@@ -70,14 +70,11 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     return [subject.finding("kernel-not-run", words)]
 
 
-def values_of(
-    case: Case, backend: str, make: Callable[[Array], Tensor] = tensor, *, is_quick: bool = False
-) -> BoundedResults:
+def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:
     """Return what a case gives on a backend, with its inputs made by ``make``, and may give."""
     sample = case.sample
     with only(backend, sample), _poisoned(backend):
-        given = [make(one) for one in case.arrays]
-        return run_plain(sample, given) if is_quick else run_bounded(sample, given, backend)
+        return run_bounded(sample, [make(one) for one in case.arrays], backend)
 
 
 def _poisoned(backend: str) -> AbstractContextManager[object]:
@@ -92,18 +89,11 @@ def judged(
     code: str,
     make: Callable[[Array], Tensor] = tensor,
     what: str = "",
-    *,
-    is_quick: bool = False,
 ) -> list[Finding]:
-    """Return a finding where a case gives values outside of the bound, or raises.
-
-    ``is_quick`` says that a bound is derived only where values are far from the exact ones.
-    """
+    """Return a finding where a case gives values outside of the bound, or raises."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity, which are meant
-        if is_quick and not _judged(subject, case, backend, code, make, what, is_quick=True):
-            return []
-        return _judged(subject, case, backend, code, make, what, is_quick=False)
+        return _judged(subject, case, backend, code, make, what)
 
 
 def _judged(
@@ -113,8 +103,6 @@ def _judged(
     code: str,
     make: Callable[[Array], Tensor],
     what: str,
-    *,
-    is_quick: bool,
 ) -> list[Finding]:
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
@@ -122,7 +110,7 @@ def _judged(
     except Exception:  # a shape rule refused the case: on all backends alike
         return []
     try:
-        run = values_of(case, backend, make, is_quick=is_quick)
+        run = values_of(case, backend, make)
     except DeviceLostError:
         raise
     except OutOfMemoryError:
@@ -208,7 +196,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
     seconds = sizes.seconds_by_elements(sample, _run) if beyond else None
     for case in beyond:
         if seconds is not None and seconds(case) < CHEAP:
-            found = at_size(subject, case, is_quick=True)
+            found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
             yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
 
 
@@ -238,9 +226,9 @@ CHEAP = 0.5
 """Seconds that a large case may take."""
 
 
-def at_size(subject: Subject, case: Case, *, is_quick: bool = False) -> list[Finding]:
+def at_size(subject: Subject, case: Case) -> list[Finding]:
     """Check one case of other lengths."""
-    return judged(subject, case, "webgpu", "wrong-at-size", is_quick=is_quick)
+    return judged(subject, case, "webgpu", "wrong-at-size")
 
 
 def _run(case: Case) -> None:
@@ -290,13 +278,30 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if not _is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
+        if case.what in ("huge", "tiny") and not _is_elementwise(case):
+            continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
 
 
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with integers at their edges."""
-    for case in specials.edges(sample):
+    """Check a sample with integers at their edges, where a kernel computes with them.
+
+    Of other kernels they are indices or sizes, and the largest would make arrays of that size.
+    """
+    cases_at_edges = list(specials.edges(sample))
+    if not cases_at_edges or not _is_elementwise(cases.plain(sample)):
+        return
+    for case in cases_at_edges:
         yield judged(subject, case, "webgpu", "wrong-at-edge")
+
+
+def _is_elementwise(case: Case) -> bool:
+    """Say whether every result has the shape to which the inputs broadcast."""
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
+    except ValueError:
+        return False
+    return all(one.shape == shape for one in exact_of(case.sample, case.arrays))
 
 
 def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -333,7 +338,7 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     names = sorted(seen.get(sample.kernel, ()))
     for name in names if len(names) > 1 else ():
         with tuner.forced(sample.kernel, name):
-            found = judged(subject, case, "webgpu", "wrong-configuration", what=name, is_quick=True)
+            found = judged(subject, case, "webgpu", "wrong-configuration", what=name)
             if any(not one.code.startswith("wrong-") for one in found):
                 found = judged(subject, case, "simulator", "wrong-configuration", what=name)
         yield found

@@ -64,7 +64,7 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
     """
     if backend == "webgpu" and not states_bound(sample):
         return run_derived(sample, tensors)
-    plain = run_plain(sample, tensors)
+    plain = _run_plain(sample, tensors)
     if states_bound(sample) or backend != "cpu":
         return plain
     try:
@@ -76,7 +76,7 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
     )
 
 
-def run_plain(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
+def _run_plain(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
     """Run a sample on the active backend, with what it states, or 4 ULP."""
     outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
     found = [(one.spec.dtype, one.numpy()) for one in outputs]
