@@ -60,7 +60,9 @@ def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     for scale in SCALES:
         scaled = [one * scale if one.dtype.kind == "f" else one for one in arrays]
         try:
-            yield _at(subject, sample, twins, scaled, attrs, scale)
+            with np.errstate(all="ignore"):  # far away slopes may overflow
+                found = _at(subject, sample, twins, scaled, attrs, scale)
+            yield found
         except WgslKernelsError:  # the text takes numbers apart as bits, which float64 has not
             return
 
