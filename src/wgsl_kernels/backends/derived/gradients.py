@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.derived.context import common, declared, given_names, op_of
+from wgsl_kernels.backends.derived.accumulations import form_of
+from wgsl_kernels.backends.derived.context import (
+    common,
+    declared,
+    given_names,
+    op_of,
+    outside_package,
+)
+from wgsl_kernels.backends.derived.families import derive_accumulated
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, classify
@@ -24,6 +32,7 @@ from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import broadcast
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
+from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.names.rename import rename
 from wgsl_kernels.wgsl.names.resolve import names_of
@@ -83,7 +92,7 @@ class DerivedShader(ShaderKernel):
 
 
 def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
-    """Return what registers the gradient of a map, given whether it may replace another.
+    """Return what registers a shader's gradient, given whether it may replace another.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
@@ -91,6 +100,8 @@ def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
     Warns:
         RuntimeWarning: It is zero throughout.
     """
+    if form_of(shader) is not None:
+        return derive_accumulated(shader)
     parameters = float_parameters(shader)
     made = [_derived(shader, one) for one in parameters]  # what cannot be derived, raises
 
@@ -159,16 +170,14 @@ def gradient_text(shader: ShaderKernel, wanted: str) -> str:
             RULES,
             "T" if "f32" not in written else "",
         )
-        made = forward.map(op.name, wanted, _upstream(op))
+        made = derived_map(forward, op.name, wanted, _upstream(op))
     except NotDerivableError as error:
         message = f"{shader.name}: the gradient by {wanted}: {error.message}"
         raise ShaderError(raw.point(message, error.begin)) from None
     if made.is_zero:
         message = f"{shader.name}: the gradient by {wanted} is zero throughout."
         warnings.warn(message, RuntimeWarning, stacklevel=4)
-    renamed = _without_op(raw)
-    if shader.origin.is_ours:  # what is made is in no package
-        renamed = renamed.replace("package::", "wgsl_kernels::")
+    renamed = outside_package(shader, _without_op(raw))
     missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
