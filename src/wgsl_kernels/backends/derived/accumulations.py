@@ -188,7 +188,7 @@ def _importing(shader: ShaderKernel, imports: Sequence[str]) -> Source:
     )
     head = "".join(f"import {one}; " for one in imports)
     uses = f"\nfn wk_uses(a: f32) {{\n{calls}}}\n"
-    return load_text(f"{head}{raw}{uses}", shader.given, shader.origin.folder)
+    return load_text(f"{head}{raw}{uses}", shader.source.file, shader.origin.folder)
 
 
 def _names(shader: ShaderKernel) -> tuple[str, ...]:
@@ -260,7 +260,7 @@ def _base(
         "", "wk0_", form, tuple(elements), total, settled, result,
         str(named.of(parse_expression(result))),
         adds=adds(combine, members),
-        is_straight=form == "reduce" and (finish is None or is_linear(finish, _is_float(named))),
+        is_straight=form != "apply" and (finish is None or is_linear(finish, _is_float(named))),
     )  # fmt: skip
     x = names[0]
     lines = glue(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.context import common, declared
-from wgsl_kernels.backends.derived.passes import GROUP, SIZES, Pass, Passes, part_size
+from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
@@ -46,7 +46,7 @@ class Shaders:
         one: The accumulation.
         is_zero: Whether the gradient is zero throughout.
         passes: The dispatches.
-        texts: The shader of each.
+        texts: The shader of each, and that where elements go four at a time.
         buffers: The dtype of each buffer, and the bytes from one accumulator to the next.
         upstream: What the upstream gradient is called.
         result: What the result is called.
@@ -58,15 +58,16 @@ class Shaders:
         self.is_zero = pulled is not None and pulled.is_zero
         taken = {each.name for each in self.one.elements}
         self.upstream, self.result = _free("dy", taken), _free("wk_result", taken)
+        self.head = f"{derivation.given()}{found.text}"
+        self._attrs = derivation.source.structs.get("Attrs")
+        named = NamedTypes([*declared(self.head), *parse(common()).declarations])
         every = Passes(self.one, pulled, self.upstream, self.result)
         self.passes = [] if self.is_zero else every.written()
-        given = derivation.given()
-        self.head = f"{given}{found.text}"
-        self._attrs = derivation.source.structs.get("Attrs")
         types = every.types()
-        self.texts = [self._text(one, types) for one in self.passes]
-        known = [*declared(self.head), *parse(common()).declarations]
-        named = NamedTypes(known)
+        self.texts = [
+            (self._text(one, types), self._text(one, types, vec4=True) if one.vec4 else "")
+            for one in self.passes
+        ]
         layouts = TypeLayouts(named)
         self.buffers = {
             name: (_dtype(named.of(parse_expression(type_))), layouts.written(type_).stride)
@@ -74,7 +75,7 @@ class Shaders:
         }
         self.counts = every.counts
 
-    def _text(self, one: Pass, types: Mapping[str, str]) -> str:
+    def _text(self, one: Pass, types: Mapping[str, str], *, vec4: bool = False) -> str:
         fields = "".join(f"  {name}: u32,\n" for name in SIZES)
         values: list[str] = []
         for each in () if self._attrs is None else self._attrs.fields:
@@ -91,7 +92,7 @@ class Shaders:
             f"@group(0) @binding({len(one.buffers)}) var<uniform> wk_sizes: wk_Sizes;"
         )
         attributes = f"  attrs = Attrs({', '.join(values)});\n" if values else ""
-        main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body())
+        main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body(vec4=vec4))
         return "\n".join((self.head, *bindings, main))
 
 
@@ -135,25 +136,34 @@ class DeviceKernel:
         part = part_size(n)
         parts = -(-n // part)
         sizes = {
-            "rows": rows, "n": n, "part": part, "parts": parts,
+            "rows": rows, "n": n, "part": part, "parts": parts, "short": int(n < SHORT),
             "exclusive": int(bool(attrs.pop("exclusive", False))),
             "backward": int(bool(attrs.pop("reverse", False))),
         }  # fmt: skip
         params = sizes | {f"attr_{name}": _field(value) for name, value in attrs.items()}
         buffers: dict[str, GpuArray] = {}
         counts = made.counts(rows, n, parts)
-        for one, text in zip(made.passes, made.texts, strict=True):
+        by_four = n % 4 == 0
+        for one, (single, vec4) in zip(made.passes, made.texts, strict=True):
             for name in one.buffers:
                 if name not in buffers:
                     held, stride = made.buffers[name]
                     size = counts[name] * stride // itemsize(held)
                     buffers[name] = gpu.empty((size,), held)
-            # the accumulators come last: the first tensor says what T is
             given = {name: tensors[name] for name in one.tensors}
             given |= {name: buffers[name] for name in one.buffers}
-            items = {"parts": rows * parts, "rows": rows, "elements": rows * n}[one.over]
-            gpu.dispatch(text, given, params=params, groups=fold(-(-items // GROUP)))
+            text = vec4 if vec4 and by_four else single
+            gpu.dispatch(text, given, params=params, groups=_grid(one.over, rows, n, parts))
         return y
+
+
+def _grid(over: str, rows: int, n: int, parts: int) -> tuple[int, int, int]:
+    """Return the workgroup counts of a pass."""
+    if over == "elements" and n >= SHORT:
+        across, along, _ = fold(rows)
+        return -(-n // RUN), across, along
+    items = rows * parts if over == "parts" else rows
+    return fold(-(-items // GROUP))
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -9,8 +9,11 @@ element, a pass collects what a part itself gives, before that.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.types.kinds import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +21,12 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation, Element, Pulled
 
 GROUP = 64
-SIZES = ("rows", "n", "part", "parts", "exclusive", "backward")
+SIZES = ("rows", "n", "part", "parts", "short", "exclusive", "backward")
 """What every pass is given, as fields of ``wk_sizes``: lengths, and how a scan goes."""
+RUN = 16 * GROUP
+"""How many elements of a row a workgroup takes, where it takes each by itself."""
+SHORT = GROUP
+"""Below how many elements an invocation takes a whole row."""
 _HEADS = {
     "parts": """  if (item >= wk_sizes.rows * wk_sizes.parts) {
     return;
@@ -34,13 +41,18 @@ _HEADS = {
   let row = item;
   let first = row * wk_sizes.parts;
 """,
-    "elements": """  if (item >= wk_sizes.rows * wk_sizes.n) {
+    "elements": """  let step = select({group}u * {lanes}u, {lanes}u, wk_sizes.short != 0u);
+  let row = select(id.y + id.z * groups.y, item, wk_sizes.short != 0u);
+  let chunk = id.x / {group}u * {run}u;
+  let begin = select(chunk + id.x % {group}u * {lanes}u, 0u, wk_sizes.short != 0u);
+  let end = select(min(chunk + {run}u, wk_sizes.n), wk_sizes.n, wk_sizes.short != 0u);
+  if (row >= wk_sizes.rows) {
     return;
   }
-  let row = item / wk_sizes.n;
-  let k = item % wk_sizes.n;
 """,
 }  # fmt: skip
+_LOOP = "  for (var k = begin; k < end; k += step) {\n"
+_SETTLED = "  let settled = wk_settled[row];\n"
 
 
 @dataclass(frozen=True)
@@ -48,20 +60,26 @@ class Pass:
     """One dispatch.
 
     Attributes:
-        over: What has an invocation each: parts, rows or elements.
+        over: What has an invocation each, parts or rows; of elements it takes several.
         main: The statements of its entry point.
         tensors: The inputs, and the result, that it reads and writes by accessors.
         buffers: The arrays of accumulators that it reads or writes.
+        vec4: The statements where elements go four at a time, empty where they do not.
     """
 
     over: str
     main: str
     tensors: tuple[str, ...]
     buffers: tuple[str, ...]
+    vec4: str = ""
 
-    def body(self) -> str:
+    def body(self, *, vec4: bool = False) -> str:
         """Return the statements with what finds the item of an invocation."""
-        return f"{_HEADS[self.over]}{self.main}"
+        words = {"group": GROUP, "run": RUN, "lanes": 4 if vec4 else 1}
+        head = _HEADS[self.over]
+        for name, value in words.items():
+            head = head.replace(f"{{{name}}}", str(value))
+        return f"{head}{self.vec4 if vec4 else self.main}"
 
 
 @dataclass
@@ -144,10 +162,10 @@ class Passes:
     def _row_gradient(self, pulled: Pulled) -> None:
         """Write the gradient of a reduction, or of a normalization by what it reduces."""
         one, p = self.one, self.one.prefix
-        slope = f"{p}by_step({p}init(), {self._values(one.lifted, 'k')}, k, wk_to)"
-        if one.adds and one.is_straight:
+        slope = f"{p}by_step({p}init(), {self._values(one.lifted, 'k')}, k, to)"
+        if self._is_stateless:
             to = f"{p}by_finish({p}init(), wk_sizes.n, load_{self.upstream}(row))"
-            return self._each(slope.replace("wk_to)", f"{to})"))
+            return self._each(slope, f"  let to = {to};\n")
         before = () if one.adds else ("wk_before",)
         if one.form == "reduce":
             self._totals()
@@ -158,31 +176,38 @@ class Passes:
             self._settled(ends=True, before=before)
             self._shares()
         if one.adds:
-            value = slope.replace("wk_to)", "wk_to[row])")
-            return self._each(self._with_direct(value, pulled), "wk_to")
+            row = "  let to = wk_to[row];\n"
+            return self._each(self._with_direct(slope, pulled), row, "wk_to")
         return self._sweep(pulled)
 
     def _scan_gradient(self) -> None:
         one = self.one
-        self._totals()
-        self._rows("", (), ("wk_before",))
-        states = f"""  var total = wk_before[item];
+        states, buffers = "", tuple[str, ...]()
+        if not self._is_stateless:
+            self._totals()
+            self._rows("", (), ("wk_before",))
+            states, buffers = self._states(), ("wk_before", "wk_states")
+        tensors = (*self._lifted, self.upstream)
+        main = f"{states}  var to = {one.total}();\n{self._backwards('')}  wk_own[item] = to;\n"
+        self._add("parts", main, tensors, (*buffers, "wk_own"))
+        end = f"  var to = {one.total}();\n{self._passed(f'{one.prefix}plus(to, wk_own[at])')}"
+        chain = () if one.adds else ("wk_totals", "wk_before")
+        self._add("rows", end, (), (*chain, "wk_own", "wk_to"))
+        slope = f"{one.prefix}by_step(state, {self._values(one.lifted, 'k')}, along, to)"
+        store = f"    store_{self.result}(i, {slope});\n"
+        main = f"  var to = wk_to[item];\n{self._backwards(store)}"
+        self._add("parts", main, (*tensors, self.result), (*buffers[1:], "wk_to"))
+
+    # Passes.
+
+    def _states(self) -> str:
+        """Return the loop that keeps the accumulator before each element of a part."""
+        return f"""  var total = wk_before[item];
   for (var k = begin; k < end; k++) {{
     wk_states[row * wk_sizes.n + k] = total;
     total = {self._step("total")};
   }}
 """
-        tensors = (*self._lifted, self.upstream)
-        main = f"{states}  var to = {one.total}();\n{self._backwards('')}  wk_own[item] = to;\n"
-        self._add("parts", main, tensors, ("wk_before", "wk_states", "wk_own"))
-        end = f"  var to = {one.total}();\n{self._passed(f'{one.prefix}plus(to, wk_own[at])')}"
-        self._add("rows", end, (), ("wk_totals", "wk_before", "wk_own", "wk_to"))
-        slope = f"{one.prefix}by_step(state, {self._values(one.lifted, 'k')}, along, to)"
-        store = f"    store_{self.result}(i, {slope});\n"
-        main = f"  var to = wk_to[item];\n{self._backwards(store)}"
-        self._add("parts", main, (*tensors, self.result), ("wk_states", "wk_to"))
-
-    # Passes.
 
     def _totals(self) -> None:
         main = f"""  var total = {self.one.prefix}init();
@@ -214,7 +239,7 @@ class Passes:
         """Write what the upstream gradient gives the total of a row, and pass that on."""
         one, p = self.one, self.one.prefix
         i = f"load_{self.upstream}(row * wk_sizes.n + k)"
-        main = f"""  var share = {one.settled}();
+        main = f"""{_SETTLED}  var share = {one.settled}();
   for (var k = begin; k < end; k++) {{
     share = {p}plus_settled(share, {p}by_settled({self._applied("k")}, {i}));
   }}
@@ -238,35 +263,67 @@ class Passes:
         direct: tuple[str, ...] = ()
         if "by_apply" in pulled.there:  # by itself: a pass binds few buffers
             direct = ("wk_direct",)
-            main = f"  wk_direct[row * wk_sizes.n + k] = {self._by_apply()};\n"
+            value = f"    wk_direct[row * wk_sizes.n + k] = {self._by_apply()};\n"
+            main = f"{_SETTLED}{_LOOP}{value}  }}\n"
             tensors = (*[each.name for each in one.elements], self.upstream)
             self._add("elements", main, tensors, ("wk_settled", *direct))
             slope = f"{slope} + wk_direct[i]"
         store = f"    store_{self.result}(i, {slope});\n"
-        main = f"""  var total = wk_before[item];
-  for (var k = begin; k < end; k++) {{
-    wk_states[row * wk_sizes.n + k] = total;
-    total = {self._step("total")};
-  }}
-  var to = wk_to[item];
-{self._backwards(store)}"""
+        main = f"{self._states()}  var to = wk_to[item];\n{self._backwards(store)}"
         buffers = ("wk_before", "wk_states", "wk_to", *direct)
         self._add("parts", main, (*self._lifted, self.result), buffers)
 
-    def _each(self, value: str, *buffers: str) -> None:
-        """Write the pass that computes each element of the result by itself."""
-        main = f"  store_{self.result}(row * wk_sizes.n + k, {value});\n"
-        names = [*[one.name for one in self.one.elements], self.upstream]
-        settled = ("wk_settled",) if "wk_settled[" in value else ()
-        used = tuple([one for one in names if f"load_{one}(" in value])
-        self._add("elements", main, (*used, self.result), (*buffers, *settled))
+    def _each(self, value: str, of_row: str = "", *buffers: str) -> None:
+        """Write the pass that computes each element of the result by itself.
+
+        Args:
+            value: An element, whose number is k.
+            of_row: What is computed once before.
+            *buffers: The buffers that it reads.
+        """
+        settled = ("wk_settled",) if "settled" in value else ()
+        of_row += _SETTLED if settled else ""
+        wide = [one for one in self.one.elements if one.is_wide]
+        names = [*[one.name for one in wide], self.upstream]
+        loads = {f"load_{one}(row * wk_sizes.n + k)": f"{one}_vec4" for one in names}
+        used = {load: four for load, four in loads.items() if load in value}
+        main = f"{of_row}{_LOOP}    store_{self.result}(row * wk_sizes.n + k, {value});\n  }}\n"
+        four: list[str] = []
+        for at, lane in enumerate("xyzw"):
+            one = value
+            for load, name in used.items():
+                one = one.replace(load, f"{name}.{lane}")
+            four.append(re.sub(r"\bk\b", f"(k + {at}u)", one))
+        lets = "".join(
+            f"    let {name} = {load.replace('load_', 'load4_', 1)};\n"
+            for load, name in used.items()
+        )
+        vec4 = f"""{of_row}{_LOOP}{lets}    store4_{self.result}(row * wk_sizes.n + k, vec4(
+      {", ".join(four)},
+    ));
+  }}
+"""
+        has_floats = all(one.type in FLOATS for one in wide)
+        tensors = [*[one.name for one in self.one.elements], self.upstream, self.result]
+        self._add("elements", main, tensors, (*buffers, *settled), vec4 if has_floats else "")
 
     def _add(
-        self, over: str, main: str, tensors: Sequence[str], buffers: Sequence[str]
+        self,
+        over: str,
+        main: str,
+        tensors: Sequence[str],
+        buffers: Sequence[str],
+        vec4: str = "",
     ) -> None:
-        self.made.append(Pass(over, main, tuple(tensors), tuple(dict.fromkeys(buffers))))
+        used = [one for one in tensors if f"load_{one}(" in main or one == self.result]
+        self.made.append(Pass(over, main, tuple(used), tuple(dict.fromkeys(buffers)), vec4))
 
     # Parts of texts.
+
+    @property
+    def _is_stateless(self) -> bool:
+        """Whether no slope depends on an accumulator."""
+        return self.one.adds and self.one.is_straight
 
     @property
     def _lifted(self) -> tuple[str, ...]:
@@ -292,7 +349,7 @@ class Passes:
 
     def _applied(self, k: str) -> str:
         """Return the arguments of ``apply``."""
-        return f"{self._values(self.one.elements, k)}, {k}, wk_sizes.n, wk_settled[row]"
+        return f"{self._values(self.one.elements, k)}, {k}, wk_sizes.n, settled"
 
     def _by_apply(self) -> str:
         upstream = f"load_{self.upstream}(row * wk_sizes.n + k)"
@@ -327,7 +384,9 @@ class Passes:
         p, scans = self.one.prefix, self.one.form == "scan"
         upstream = f"load_{self.upstream}(i)"
         values = self._values(self.one.lifted, "k")
-        with_it = f"{p}by_finish({self._step('state')}, k + 1u, {upstream})"
+        state = f"{p}init()" if self._is_stateless else "wk_states[row * wk_sizes.n + k]"
+        after = "state" if self._is_stateless else self._step("state")
+        with_it = f"{p}by_finish({after}, k + 1u, {upstream})"
         without = f"{p}by_finish(state, k, {upstream})"
         first = f"""    if (wk_sizes.exclusive == 0u) {{
       to = {p}plus(to, {with_it});
@@ -341,7 +400,7 @@ class Passes:
     let k = left - 1u;
     let along = {self._along("k")};
     let i = row * wk_sizes.n + along;
-    let state = wk_states[row * wk_sizes.n + k];
+    let state = {state};
 {first if scans else ""}{store}    to = {self._back("state", f"{p}lift({values}, along)")};
 {last if scans else ""}  }}
 """
