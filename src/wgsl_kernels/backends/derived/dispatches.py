@@ -19,7 +19,7 @@ from wgsl_kernels.wgsl.types.layouts import TypeLayouts
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from wgsl_kernels.backends.derived.accumulations import Derivation
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -88,9 +88,7 @@ class Shaders:
             f"@group(0) @binding({n}) var<storage, read_write> {name}: array<{types[name]}>;"
             for n, name in enumerate(one.buffers)
         ]
-        bindings.append(
-            f"@group(0) @binding({len(one.buffers)}) var<uniform> wk_sizes: wk_Sizes;"
-        )
+        bindings.append(f"@group(0) @binding({len(one.buffers)}) var<uniform> wk_sizes: wk_Sizes;")
         attributes = f"  attrs = Attrs({', '.join(values)});\n" if values else ""
         main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body(vec4=vec4))
         return "\n".join((self.head, *bindings, main))

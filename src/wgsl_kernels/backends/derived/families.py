@@ -45,9 +45,7 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     Warns:
         RuntimeWarning: It is zero throughout.
     """
-    _, base = derived_by(shader, "float32", (), None)
-    _check(shader, base)
-    for wanted in base.floats:
+    for wanted in float_elements(shader):
         made = HostKernel(shader, (), wanted)
         made.made("float64")
         if DeviceKernel(shader, (), wanted).shaders("float32").is_zero:
@@ -57,7 +55,7 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
 
     def register(override: bool) -> None:
         rule = GradientRule(
-            shader.name, partial(_gradients, family), ("upstream",), shader.origin,
+            shader.name, partial(accumulated_gradients, family), ("upstream",), shader.origin,
             any_attr=True, any_input=True,
         )  # fmt: skip
         put_rule(rule, override=override)
@@ -65,9 +63,13 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     return register
 
 
-def _check(shader: ShaderKernel, base: Accumulation) -> None:
-    """Refuse results and elements that are no floats."""
-    source = shader.source
+def float_elements(shader: ShaderKernel) -> tuple[str, ...]:
+    """Return the inputs of a shader that combines elements which may have a gradient.
+
+    Raises:
+        ShaderError: The elements or the results are no floats.
+    """
+    base, source = Family(shader, ()).accumulation(), shader.source
     for what, type_, of in (
         ("result", base.gives, "finish" if base.form != "apply" else "apply"),
         ("elements", base.elements[0].type, "lift"),
@@ -76,6 +78,25 @@ def _check(shader: ShaderKernel, base: Accumulation) -> None:
             at = source.functions[of if of in source.functions else "combine"]
             message = f"{shader.name}: gradient='derive' wants floats; its {what}: {type_}."
             raise ShaderError(source.point(message, at))
+    return base.floats
+
+
+def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
+    """Return the shaders of a gradient by one input: functions, and the dispatches that call them.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    made = DeviceKernel(shader, (), wanted).shaders("float32")
+    head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
+    if made.is_zero:
+        return f"{head}: zero throughout.\n"
+    count = len(made.passes)
+    cost = "one pass over the elements" if count == 1 else f"{count} passes"
+    passes = "\n".join(
+        f"// Pass {n}, over {one.over}\n{one.body()}" for n, one in enumerate(made.passes, 1)
+    )
+    return f"{head}: costs {cost}.\n{made.head}\n{passes}"
 
 
 @dataclass(eq=False)
@@ -181,7 +202,7 @@ def _by_inputs(
     return {each.name: partial(by, each.name, x) for each, x in named if each.name in one.floats}
 
 
-def _gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
+def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
     """Return the gradients of a shader, along the axes that it combines."""
     shader = family.shader
     rows = Rows.of(shader, [one.shape for one in values], attrs)

@@ -17,6 +17,7 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.shapes import normalize_axes
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
@@ -78,12 +79,14 @@ class HostKernel:
             dtype: Any = np.dtype(dtype_given(made.one, str(x.dtype)))
         else:
             shape, dtype = x.shape, given[self.wanted].dtype
-        if not x.size:
-            if self.wanted is not None or self.path or made.one.form != "reduce":
-                return np.zeros(shape, dtype)
+        is_derivative = self.wanted is not None or bool(self.path)
+        if not x.size and (is_derivative or made.one.form != "reduce"):
+            return np.zeros(shape, dtype)
         with made.functions.with_attributes(attrs) as call:
             walk = Walk(made.one, made.pulled, call, given, **how)
-            found = forward(walk, dtype) if self.wanted is None else gradient(walk, arrays[0], dtype)
+            found = (
+                forward(walk, dtype) if self.wanted is None else gradient(walk, arrays[0], dtype)
+            )
         return found.reshape(shape)
 
 
@@ -167,6 +170,32 @@ class Rows:
         """The first input's shape in the order of rows."""
         return tuple([self.shape[axis] for axis in self.order])
 
+    def of_array(self, x: Array) -> Array:
+        """Return an array like the first input as rows."""
+        return x.transpose(self.order).reshape(self.count, self.n)
+
+    def to_array(self, rows: Array) -> Array:
+        """Return rows as an array like the first input."""
+        return np.ascontiguousarray(rows.reshape(self.moved).transpose(self.back))
+
+
+class GradientTwin:
+    """The gradient of a shader that combines elements by one input, on NumPy."""
+
+    def __init__(self, shader: ShaderKernel, wanted: str) -> None:
+        """Take a shader and an input."""
+        self.shader, self.wanted = shader, wanted
+        self._kernel = HostKernel(shader, (), wanted)
+
+    def __call__(self, dy: Array, *arrays: Array, **attrs: Any) -> Array:
+        """Return the gradient, in the shape of the input."""
+        rows = Rows.of(self.shader, [one.shape for one in arrays], attrs)
+        given = [rows.of_array(arrays[0]), *[one.reshape(rows.n) for one in arrays[1:]]]
+        dy = rows.of_array(dy) if dy.shape == rows.shape else dy.reshape(rows.count)
+        found = self._kernel(dy, *given, **rows.attrs)
+        at = [wgsl_name(one) for one in self.shader.names()].index(self.wanted)
+        return rows.to_array(found) if at == 0 else found.sum(axis=0).reshape(arrays[at].shape)
+
 
 class AccumulationTwin:
     """The CPU kernel of a shader that combines elements."""
@@ -191,11 +220,10 @@ class AccumulationTwin:
         """Return what the shader gives of arrays."""
         shapes = [one.shape for one in arrays]
         rows = Rows.of(self.shader, shapes, attrs)
-        x = arrays[0].transpose(rows.order).reshape(rows.count, rows.n)
         others = [one.reshape(rows.n) for one in arrays[1:]]
-        found = self._kernel(x, *others, **rows.attrs)
+        found = self._kernel(rows.of_array(arrays[0]), *others, **rows.attrs)
         if found.ndim == 2:
-            return np.ascontiguousarray(found.reshape(rows.moved).transpose(rows.back))
+            return rows.to_array(found)
         declared = find_signature(self.shader.name)
         assert declared is not None
         specs = [Spec(one.shape, str(one.dtype)) for one in arrays]

@@ -171,7 +171,7 @@ class Passes:
             self._totals()
             to = f"{p}by_finish(total, wk_sizes.n, load_{self.upstream}(row))"
             buffers = ("wk_to", *before)
-            self._rows(f"  var to = {to};\n{self._passed('to')}", (self.upstream,), buffers)
+            self._rows(f"  var to = {to};\n{self._passed()}", (self.upstream,), buffers)
         else:
             self._settled(ends=True, before=before)
             self._shares()
@@ -190,7 +190,8 @@ class Passes:
         tensors = (*self._lifted, self.upstream)
         main = f"{states}  var to = {one.total}();\n{self._backwards('')}  wk_own[item] = to;\n"
         self._add("parts", main, tensors, (*buffers, "wk_own"))
-        end = f"  var to = {one.total}();\n{self._passed(f'{one.prefix}plus(to, wk_own[at])')}"
+        own = f"    to = {one.prefix}plus(to, wk_own[at]);\n"
+        end = f"  var to = {one.total}();\n{self._passed(own)}"
         chain = () if one.adds else ("wk_totals", "wk_before")
         self._add("rows", end, (), (*chain, "wk_own", "wk_to"))
         slope = f"{one.prefix}by_step(state, {self._values(one.lifted, 'k')}, along, to)"
@@ -252,7 +253,7 @@ class Passes:
     share = {p}plus_settled(share, wk_shares[at]);
   }}
   var to = {p}by_settle(wk_ends[row], wk_sizes.n, share);
-{self._passed("to")}"""
+{self._passed()}"""
         chain = () if one.adds else ("wk_totals", "wk_before")
         self._add("rows", main, (), ("wk_shares", "wk_ends", "wk_to", *chain))
 
@@ -367,7 +368,7 @@ class Passes:
             return f"{self.one.total}()"
         return f"{self.one.prefix}by_combine({before}, {after}, to)"
 
-    def _passed(self, own: str) -> str:
+    def _passed(self, own: str = "") -> str:
         """Return the loop that passes a cotangent from the last part of a row to the first."""
         if self.one.adds and self.one.form != "scan":
             return "  wk_to[row] = to;\n"
@@ -375,8 +376,7 @@ class Passes:
     let at = first + left - 1u;
     wk_to[at] = to;
     to = {self._back("wk_before[at]", "wk_totals[at]")};
-    to = {own};
-  }}
+{own}  }}
 """
 
     def _backwards(self, store: str) -> str:

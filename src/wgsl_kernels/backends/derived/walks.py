@@ -227,7 +227,9 @@ def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
         return _rows(walk, found + direct, dtype)
     _, states = walk.states(befores, keep=True)
     _, steps = walk.backwards(states, walk.passed(befores, totals, to), None)
-    return walk.joined(steps, dtype) + np.asarray(direct, dtype)
+    found = walk.joined(steps, dtype)
+    found += np.asarray(direct, dtype)
+    return found
 
 
 def _scan_gradient(walk: Walk, dy: Array, dtype: Any) -> Array:

@@ -218,7 +218,7 @@ def _moved(
     forward: Forward, one: Accumulation, moved: Accumulation, wanted: str, direction: str
 ) -> list[str]:
     """Return the functions of an accumulation whose accumulators have tangents."""
-    p, q = one.prefix, moved.prefix
+    p = one.prefix
     names = [each.name for each in one.lifted]
     has_tangents = wanted in names
 
@@ -254,9 +254,7 @@ def _moved(
         moved,
         init=f"{moved.total}({p}init(), {one.total}())",
         lift=dual("lift", [each == wanted for each in names] + [False], [*names, "i"], [direction]),
-        combine=dual(
-            "combine", [True, True], ["a.value", "b.value"], ["a.tangent", "b.tangent"]
-        ),
+        combine=dual("combine", [True, True], ["a.value", "b.value"], ["a.tangent", "b.tangent"]),
         finish=f"{ends.get('finish')}.tangent",
         settle=ends.get("settle", ""),
         apply=f"{apply}.tangent",

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-
 def adds(function: tree.Function, members: Sequence[str]) -> bool:
     """Say whether a function of two values returns their sum, part by part.
 
