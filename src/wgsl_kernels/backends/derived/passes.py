@@ -186,7 +186,7 @@ class Passes:
         if not self._is_stateless:
             self._totals()
             self._rows("", (), ("wk_before",))
-            states, buffers = self._states(), ("wk_before", "wk_states")
+            states, buffers = self._states("wk_before[item]"), ("wk_before", "wk_states")
         tensors = (*self._lifted, self.upstream)
         main = f"{states}  var to = {one.total}();\n{self._backwards('')}  wk_own[item] = to;\n"
         self._add("parts", main, tensors, (*buffers, "wk_own"))
@@ -201,9 +201,9 @@ class Passes:
 
     # Passes.
 
-    def _states(self) -> str:
+    def _states(self, start: str) -> str:
         """Return the loop that keeps the accumulator before each element of a part."""
-        return f"""  var total = wk_before[item];
+        return f"""  var total = {start};
   for (var k = begin; k < end; k++) {{
     wk_states[row * wk_sizes.n + k] = total;
     total = {self._step("total")};
@@ -270,8 +270,13 @@ class Passes:
             self._add("elements", main, tensors, ("wk_settled", *direct))
             slope = f"{slope} + wk_direct[i]"
         store = f"    store_{self.result}(i, {slope});\n"
-        main = f"{self._states()}  var to = wk_to[item];\n{self._backwards(store)}"
-        buffers = ("wk_before", "wk_states", "wk_to", *direct)
+        # from init on: what is before a part may be written otherwise than a chain of steps
+        to = f"{one.total}()"
+        if "by_second" in pulled.there:
+            to = f"{one.prefix}by_second(wk_before[item], wk_totals[item], wk_to[item])"
+        states = self._states(f"{one.prefix}init()")
+        main = f"{states}  var to = {to};\n{self._backwards(store)}"
+        buffers = ("wk_before", "wk_totals", "wk_states", "wk_to", *direct)
         self._add("parts", main, (*self._lifted, self.result), buffers)
 
     def _each(self, value: str, of_row: str = "", *buffers: str) -> None:

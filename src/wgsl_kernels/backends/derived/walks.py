@@ -225,8 +225,14 @@ def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
         column = _mapped(lambda leaf: leaf[:, None], to)
         found = walk.call("by_step", walk.call("init"), *values, k, column)
         return _rows(walk, found + direct, dtype)
-    _, states = walk.states(befores, keep=True)
-    _, steps = walk.backwards(states, walk.passed(befores, totals, to), None)
+    # from init on: what is before a part may be written otherwise than a chain of steps
+    _, states = walk.states(walk.full(walk.call("init")), keep=True)
+    to = walk.passed(befores, totals, to)
+    if "by_second" in pulled.there:
+        to = walk.full(walk.call("by_second", befores, totals, to))
+    else:
+        to = _mapped(np.zeros_like, to)
+    _, steps = walk.backwards(states, to, None)
     found = walk.joined(steps, dtype)
     found += np.asarray(direct, dtype)
     return found

@@ -58,6 +58,8 @@ def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     if call is None or not twins:
         return
     arrays, attrs = call
+    if any(one.dtype.kind == "c" or not one.size for one in arrays):
+        return
     for scale in SCALES:
         scaled = [one * scale if one.dtype.kind == "f" else one for one in arrays]
         try:

@@ -122,7 +122,7 @@ class Pulled:
         of: The accumulation.
         wanted: The input.
         text: Its functions and those that pull cotangents back: ``by_finish(a, n, to)``,
-            ``by_settle(a, n, to)``, ``by_combine(a, b, to)``, ``by_step(a, lifted elements, i,
+            ``by_settle(a, n, to)``, ``by_combine(a, b, to)``, ``by_second`` of b, ``by_step(a, lifted elements, i,
             to)``, ``by_settled(elements, i, n, settled, to)`` and ``by_apply`` likewise. ``plus``
             adds cotangents of accumulators, ``plus_settled`` those of what ``apply`` is given.
         there: Which of these there are; the others are zero throughout.
@@ -165,6 +165,7 @@ def pulled_back(one: Accumulation, wanted: str, context: Context) -> Pulled:
         pull("by_step", "step", 1 + lifted.index(wanted))
         if not one.adds:
             pull("by_combine", "combine", 0)
+            pull("by_second", "combine", 1)
         end = "settle" if one.form == "apply" else "finish"
         pull(f"by_{end}", end, 0)
     if one.form == "apply":
