@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import common, given_names, op_of
-from wgsl_kernels.backends.derived.library import LEAVES
+from wgsl_kernels.backends.derived.functions import Functions, scalar_of_dtype
+from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
-from wgsl_kernels.simulator.masks import Cell
-from wgsl_kernels.simulator.module import ModuleCompiler
-from wgsl_kernels.simulator.places import RefusedError
-from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
-from wgsl_kernels.wgsl.types.kinds import Scalar, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
-
-_SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
 
 
 class Twin:
@@ -86,22 +81,13 @@ class Compiled:
         Raises:
             ShaderError: It does what does not run on NumPy; the message points at the line.
         """
-        scalar = _SCALARS.get(dtype, "i32")
         op = op_of(source, "float32" if dtype == "float64" else dtype)
         if op is None:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
-        self.kernel, self.op, self._source = kernel, op, source
-        whole = _whole(source, scalar)
-        float_type = np.float64 if dtype == "float64" else np.float32
-        try:
-            self._module = ModuleCompiler(parse(whole.composed), {}, float_type, LEAVES)
-            self._function = self._module.globals[self._module.function(op.name)]
-        except RefusedError as error:
-            place = whole.composed.place(error.begin)
-            text, place = whole.origin(place.line, place.column)
-            raise ShaderError(
-                f"{kernel}: {text.point(error.message, text.offset(place.line, place.column))}"
-            ) from None
+        self.op = op
+        whole = _whole(source, scalar_of_dtype(dtype))
+        self._functions = Functions(kernel, source, whole.composed, dtype, partial(_point, whole))
+        self._functions.need(op.name)
 
     def run(self, values: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
         """Return the map of arrays by name."""
@@ -113,26 +99,15 @@ class Compiled:
             if value is None and one.name == "i":
                 value = np.arange(int(np.prod(shape)), dtype=np.uint32).reshape(shape)
             given.append(value)
-        module = self._module
-        module.globals.update(module.first_values())
-        if "attrs" in module.variables:
-            module.globals[module.private("attrs")] = Cell(self._attributes(attrs))
-        with np.errstate(all="ignore"):
-            found = self._function(True, *given)
+        with self._functions.with_attributes(attrs) as call:
+            found = call(self.op.name, *given)
         return np.array(np.broadcast_to(found, shape))
 
-    def _attributes(self, attrs: Mapping[str, Any]) -> list[Any]:
-        found: list[Any] = []
-        for field in self._source.structs["Attrs"].fields:
-            if field.name not in attrs:
-                raise ArgumentError(f"{self.kernel}: attribute {field.name!r} is missing.")
-            type_, value = self._module.named(field.type), attrs[field.name]
-            if isinstance(type_, Vector):
-                found.append([self._module.scalars[type_.element.name](one) for one in value])
-            else:
-                assert isinstance(type_, Scalar)
-                found.append(self._module.scalars[type_.name](value))
-        return found
+
+def _point(whole: SourceMap, message: str, begin: int) -> str:
+    place = whole.composed.place(begin)
+    text, place = whole.origin(place.line, place.column)
+    return text.point(message, text.offset(place.line, place.column))
 
 
 def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -142,7 +117,12 @@ def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
         ArgumentError: The shader is no map.
         ShaderError: It does what does not run on NumPy; the message points at the line.
     """
-    twin = Twin(shader)
+    twin: Any
+    if form_of(shader) is None:
+        twin = Twin(shader)
+    else:
+        twin = AccumulationTwin(shader)
+        twin.check("float32")
     kernel = Kernel(shader.name, "cpu", twin, shader.origin, names=shader.names, files=[shader])
     return lambda override: add_kernel(kernel, override=override)
 
