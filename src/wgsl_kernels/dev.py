@@ -1,4 +1,4 @@
-"""Shaders that are edited while a program runs: `watch` has its next calls see them."""
+"""Shaders under work: `watch` has a program's next calls see edits, `step` traces an invocation."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from wgsl_kernels.wgsl.errors.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from wgsl_kernels.bench.stepping.trace import Trace
     from wgsl_kernels.engine.drivers.driver import Driver
     from wgsl_kernels.engine.execution.plans import Plan
     from wgsl_kernels.engine.registry.registry import Kernel
@@ -164,6 +165,48 @@ def watch(*folders: str | Path, say: Callable[[str], object] | None = None) -> W
         watching.say = function("watch", "say", say)
     watching.start()
     return watching
+
+
+def step(
+    f: Callable[..., Any],
+    *args: Any,
+    at: str | int | tuple[int, ...] | None = None,
+    invocation: int | tuple[int, ...] | None = None,
+    workgroup: int | tuple[int, ...] | None = None,
+    dispatch: int | None = None,
+) -> Trace:
+    """Return what one invocation of a kernel does, line by line, in float32 beside float64.
+
+    ``f`` runs on the simulator, each kernel by itself, and the dispatch runs again with one
+    invocation noted. Print the trace, or have a notebook show it; its ``steps`` are values.
+
+    Args:
+        f: Runs the kernel; what else it wants beside ``args`` a ``lambda`` may give.
+        *args: Its arguments.
+        at: The element of a result whose last writer is traced, as ``"y[3, 5]"`` or ``(3, 5)``; by
+            default the first one.
+        invocation: Instead of that an invocation along x, y and z, those that are missing 0; of the
+            whole grid, or of ``workgroup``.
+        workgroup: The workgroup, likewise.
+        dispatch: Which dispatch, from 1; by default the last.
+
+    Returns:
+        The trace. Where ``first`` is no None, float32 and float64 part there by more than 8 of 24
+        bits; at ``worst`` most is lost.
+
+    Raises:
+        ArgumentError: There is no such element, invocation or dispatch, or no shader runs.
+        ShaderError: The shader does what is not simulated.
+
+    Example:
+        >>> trace = wk.dev.step(wk.square, wk.tensor([3.0]), at="y[0]")
+        >>> trace.got, [one.text for one in trace if one.kind == "return" and one.is_own]
+        (9.0, ['return x * x'])
+    """
+    from wgsl_kernels.bench.stepping.step import stepped
+
+    function("step", "f", f)
+    return stepped(f, args, at=at, invocation=invocation, workgroup=workgroup, dispatch=dispatch)
 
 
 def _folder(given: Any) -> Path:

@@ -15,6 +15,7 @@ from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import run_bounded
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.bench.stepping.calls import step_command
 from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import (
@@ -126,6 +127,7 @@ def _judged(
         *((("bound", run.words),) if run.words else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
+        *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
     )
     return [subject.finding(code, words, evidence=evidence)]
 
