@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 import threading
@@ -26,12 +27,14 @@ from wgsl_kernels.wgsl.errors.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.bench.stepping.trace import Trace
     from wgsl_kernels.engine.drivers.driver import Driver
     from wgsl_kernels.engine.execution.plans import Plan
     from wgsl_kernels.engine.registry.registry import Kernel
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 ENDINGS = (".wgsl", ".wesl", ".toml")
+_STEPPER = "wgsl_kernels.bench.stepping.step"
+"""What traces an invocation, imported by name when one is asked for: its floor is above."""
 _SETTLED_MS = 30
 """How long after a change one waits for more of the same save."""
 _TRIED = 8
@@ -203,10 +206,12 @@ def step(
         >>> trace.got, [one.text for one in trace if one.kind == "return" and one.is_own]
         (9.0, ['return x * x'])
     """
-    from wgsl_kernels.bench.stepping.step import stepped
-
     function("step", "f", f)
-    return stepped(f, args, at=at, invocation=invocation, workgroup=workgroup, dispatch=dispatch)
+    bench = importlib.import_module(_STEPPER)
+    trace: Trace = bench.stepped(
+        f, args, at=at, invocation=invocation, workgroup=workgroup, dispatch=dispatch
+    )
+    return trace
 
 
 def _folder(given: Any) -> Path:

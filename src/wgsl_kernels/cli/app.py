@@ -349,9 +349,9 @@ def step_through(
     as_json: Json = False,
 ) -> None:
     """Step through one invocation of a kernel, line by line, float32 beside float64."""
-    from wgsl_kernels.bench.stepping.text import text_of
     from wgsl_kernels.cli.step import asked_for, traced
     from wgsl_kernels.cli.stepping import browse
+    from wgsl_kernels.testing.stepping.text import text_of
 
     with telling_errors():
         wanted = asked_for(at, invocation, workgroup, dispatch)

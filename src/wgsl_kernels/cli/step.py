@@ -25,7 +25,7 @@ from wgsl_kernels.testing.sample import Sample
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.bench.stepping.trace import Trace
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 _SHAPE = re.compile(r"scalar|\d+(x\d+)*")
 _SHADERS = (".wgsl", ".wesl")

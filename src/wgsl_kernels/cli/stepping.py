@@ -11,14 +11,14 @@ from rich.console import Group
 from rich.live import Live
 from rich.text import Text
 
-from wgsl_kernels.bench.stepping.text import Fold, accesses_of, chosen, headed, lines_of, valued
+from wgsl_kernels.testing.stepping.text import Fold, accesses_of, chosen, headed, lines_of, valued
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
-    from wgsl_kernels.bench.stepping.trace import Trace
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 KEYS = "right, n: forwards   left, p: backwards   f: first   w: worst   g, G: begin, end   q: leave"
 _FORWARDS, _BACKWARDS = ("right", "down", "n", "j", " ", "\r"), ("left", "up", "p", "k")

@@ -77,7 +77,7 @@ class ModuleCompiler:
         sites: The places of the text that numbers stand for.
     """
 
-    compiles_functions = FunctionCompiler
+    compiles_functions: type[FunctionCompiler] = FunctionCompiler
 
     def __init__(
         self,

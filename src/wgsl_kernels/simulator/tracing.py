@@ -60,8 +60,9 @@ class TracedFunction(FunctionCompiler):
 
     module: TracedModule
 
-    def __init__(self, module: TracedModule, node: tree.Function) -> None:
+    def __init__(self, module: ModuleCompiler, node: tree.Function) -> None:
         super().__init__(module, node)
+        assert isinstance(module, TracedModule)
         self.results: dict[int, int] = {}
         self.assigned: int | None = None
         self.components_of: dict[int, int] = {}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +17,6 @@ from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import run_bounded
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
-from wgsl_kernels.bench.stepping.calls import step_command
 from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
+    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.simulator.dispatch import Order
@@ -136,6 +138,18 @@ def repeat(case: Case, what: str = "") -> str:
     """Return the arguments of a command that runs one case again."""
     label = f"{case.id}{f', {what}' if what else ''}"
     return f'--only {case.sample.kernel} --case "{label}"'
+
+
+def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
+    """Return the command that steps through what a case gives at an index."""
+    name = case.sample.kernel
+    target = [name]
+    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
+        file = Path(origin.file)
+        here = Path.cwd()
+        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
+    place = f"[{','.join(map(str, index))}]"
+    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
 
 
 def sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.bench.stepping.trace import MemoryAccess, TracedValue, TraceStep
 from wgsl_kernels.simulator.recording import Event
+from wgsl_kernels.testing.stepping.steps import MemoryAccess, TracedValue, TraceStep
 from wgsl_kernels.wgsl.syntax import tree
 
 if TYPE_CHECKING:

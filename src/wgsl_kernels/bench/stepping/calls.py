@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,17 +11,16 @@ from wgsl_kernels.bench.checking import cases
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.step import stepped_call
-from wgsl_kernels.bench.stepping.text import shown
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.stepping.text import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.bench.checking.cases import Case
-    from wgsl_kernels.bench.stepping.trace import Trace
-    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 
 @dataclass(frozen=True)
@@ -90,10 +87,10 @@ def stepped_case(case: Case, wanted: Wanted) -> Trace:
     )  # fmt: skip
     index = trace.index
     for one, exact in zip(got, right, strict=False):
-        if index is not None and one.shape == exact.shape and len(index) == exact.ndim:
-            if trace.got == one[index].item():
-                note = f"right is {shown(exact[index].item())}, by the kernel on cpu in float64"
-                return trace.with_note(note)
+        fits = index is not None and one.shape == exact.shape and len(index) == exact.ndim
+        if fits and trace.got == one[index].item():
+            note = f"right is {shown(exact[index].item())}, by the kernel on cpu in float64"
+            return trace.with_note(note)
     return trace
 
 
@@ -114,15 +111,3 @@ def furthest(got: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> tuple[in
         (got != got) & (right != right) | (got == right), 0.0, np.nan_to_num(off, nan=np.inf)
     )
     return tuple(int(one) for one in np.unravel_index(int(np.argmax(off)), off.shape))
-
-
-def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
-    """Return the command that steps through what a case gives at an index."""
-    name = case.sample.kernel
-    target = [name]
-    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
-        file = Path(origin.file)
-        here = Path.cwd()
-        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
-    place = f"[{','.join(map(str, index))}]"
-    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])

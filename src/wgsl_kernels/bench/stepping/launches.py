@@ -53,8 +53,9 @@ class Launched:
         That is the name, the byte, the bytes of a number, and invocations, -1 where it is nobody.
         """
         for memory, size, writer in self.log.written():
-            if memory.words.base is buffer.words:
-                begin = memory.words.ctypes.data - buffer.words.ctypes.data
+            base: Words = buffer.words
+            if memory.words.base is base:
+                begin = memory.words.ctypes.data - base.ctypes.data
                 yield memory.name, begin, size, writer
 
 

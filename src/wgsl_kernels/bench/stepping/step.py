@@ -9,9 +9,10 @@ from wgsl_kernels.bench.stepping.building import StepBuilder
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.places import AuthorsText
 from wgsl_kernels.bench.stepping.recorded import recorded
-from wgsl_kernels.bench.stepping.trace import Trace, lost_bits
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.testing.stepping.steps import lost_bits
+from wgsl_kernels.testing.stepping.trace import Trace
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.stepping.launches import Call, Launched, Place
     from wgsl_kernels.bench.stepping.recorded import Recorded
-    from wgsl_kernels.bench.stepping.trace import TraceStep
+    from wgsl_kernels.testing.stepping.steps import TraceStep
 
 PARTED = 8
 """Bits of 24 that are lost where float32 and float64 are said to part."""

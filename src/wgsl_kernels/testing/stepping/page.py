@@ -5,10 +5,11 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.bench.stepping.text import Fold, accesses_of, chosen, headed, result_of, valued
+from wgsl_kernels.testing.stepping.text import Fold, accesses_of, chosen, headed, result_of, valued
 
 if TYPE_CHECKING:
-    from wgsl_kernels.bench.stepping.trace import Trace, TraceStep
+    from wgsl_kernels.testing.stepping.steps import TraceStep
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 
 def html_of(trace: Trace) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from wgsl_kernels.bench.stepping.trace import lost_bits
+from wgsl_kernels.testing.stepping.steps import lost_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.bench.stepping.trace import Number, Trace, TracedValue, TraceStep
+    from wgsl_kernels.testing.stepping.steps import Number, TracedValue, TraceStep
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 MOST_ROUNDS = 2
 """Rounds of a loop that are shown, the first ones, before the last one."""
@@ -148,8 +149,8 @@ def _lines_of_step(trace: Trace, at: int, *, whole: bool) -> Iterator[Line]:
     lead = f"{step.line:>5}  {written:<{_WIDTH}}"
     yield Line(f"{lead}  {result}{mark}".rstrip(), at, bool(marks))
     if marks:
-        for one in step.values:
-            yield Line(f"{'':>7}{indent}    {valued(one)}", at, True)
+        for value in step.values:
+            yield Line(f"{'':>7}{indent}    {valued(value)}", at, True)
     for one in accesses_of(step):
         yield Line(f"{'':>7}{indent}    {one}", at, bool(marks))
 

@@ -1,13 +1,10 @@
-"""The trace of one invocation, as values: steps with what was computed, read and written."""
+"""The steps of a trace, as values: what was computed, read and written."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 Number: TypeAlias = "bool | int | float | tuple[Number, ...]"
 MANTISSA = 24
@@ -133,7 +130,7 @@ class TraceStep:
             "values": [_value_dict(one) for one in self.values],
             "accesses": [_access_dict(one) for one in self.accesses],
             "own": self.is_own,
-            "lost_bits": _json(self.lost),
+            "lost_bits": json_of(self.lost),
         }
 
 
@@ -155,109 +152,30 @@ def lost_bits(value: Number, double: Number | None) -> float:
     return min(max(0.0, math.log2(error) + MANTISSA), float(MANTISSA))
 
 
-@dataclass(frozen=True)
-class Trace:
-    """What one invocation of a dispatch did, step by step; print it.
-
-    Attributes:
-        kernel: The kernel.
-        dispatch: Which dispatch of the call it is, from 1.
-        dispatches: How many there are.
-        workgroup: The workgroup, along x, y and z.
-        local: The invocation within it.
-        invocation: The invocation in the whole grid.
-        target: The element that was asked for, "" where an invocation was.
-        index: Its indices, None likewise.
-        got: The value there, None likewise.
-        double: What float64 gives there, None where that is not known.
-        steps: What it did.
-        first: Where float32 and float64 part, by step; None where they do not.
-        worst: Where most bits are lost, by step; None likewise.
-        notes: What else there is to say.
-    """
-
-    kernel: str
-    dispatch: int
-    dispatches: int
-    workgroup: tuple[int, int, int]
-    local: tuple[int, int, int]
-    invocation: tuple[int, int, int]
-    target: str
-    index: tuple[int, ...] | None
-    got: Number | None
-    double: Number | None
-    steps: tuple[TraceStep, ...]
-    first: int | None
-    worst: int | None
-    notes: tuple[str, ...] = ()
-
-    def with_note(self, note: str) -> Trace:
-        """Return the same with one thing more to say, before the others."""
-        return replace(self, notes=(note, *self.notes))
-
-    def __len__(self) -> int:
-        return len(self.steps)
-
-    def __iter__(self) -> Iterator[TraceStep]:
-        return iter(self.steps)
-
-    def __getitem__(self, at: int) -> TraceStep:
-        return self.steps[at]
-
-    def __str__(self) -> str:
-        from wgsl_kernels.bench.stepping.text import text_of
-
-        return text_of(self)
-
-    def _repr_html_(self) -> str:
-        """Return the trace as a notebook shows it."""
-        from wgsl_kernels.bench.stepping.page import html_of
-
-        return html_of(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the trace in plain Python, as JSON has it."""
-        return {
-            "kernel": self.kernel,
-            "dispatch": self.dispatch,
-            "dispatches": self.dispatches,
-            "workgroup": list(self.workgroup),
-            "local": list(self.local),
-            "invocation": list(self.invocation),
-            "target": self.target,
-            "got": _json(self.got),
-            "float64": _json(self.double),
-            "first": self.first,
-            "worst": self.worst,
-            "notes": list(self.notes),
-            "steps": [one.to_dict() for one in self.steps],
-        }
-
-
 def _value_dict(one: TracedValue) -> dict[str, Any]:
     return {
         "text": one.text,
-        "value": _json(one.value),
-        "float64": _json(one.double),
-        "lost_bits": _json(one.lost),
+        "value": json_of(one.value),
+        "float64": json_of(one.double),
+        "lost_bits": json_of(one.lost),
     }
 
 
 def _access_dict(one: MemoryAccess) -> dict[str, Any]:
     return {
         "place": one.place,
-        "value": _json(one.value),
-        "float64": _json(one.double),
+        "value": json_of(one.value),
+        "float64": json_of(one.double),
         "written": one.is_written,
         "writer": one.writer,
         "problem": one.problem,
     }
 
 
-def _json(value: Number | None) -> Any:
+def json_of(value: Number | None) -> Any:
     """Return a number as JSON has it: what is not finite in words."""
     if isinstance(value, tuple):
-        return list(map(_json, value))
+        return list(map(json_of, value))
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return value
