@@ -139,7 +139,7 @@ def _traced(call: Call, launched: Launched, number: int, target: Place | None) -
     return Trace(
         kernel, launched.number, len(call.launched), group, local, where,
         "" if target is None else target.label, None if target is None else target.index,
-        got, double, steps, first, worst, tuple(_notes(seen, steps)),
+        got, double, steps, first, worst, tuple(_notes(seen, steps, author)),
     )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def _marks(
     return parted[0], max(own, key=lambda pair: (pair[1].lost_here, -pair[0]))[0]
 
 
-def _notes(seen: Recorded, steps: Sequence[TraceStep]) -> list[str]:
+def _notes(seen: Recorded, steps: Sequence[TraceStep], author: AuthorsText) -> list[str]:
     found: list[str] = []
     if seen.refusal:
         found.append(f"Nothing is computed in float64: {seen.refusal}")
@@ -178,4 +178,14 @@ def _notes(seen: Recorded, steps: Sequence[TraceStep]) -> list[str]:
         found.append("float64 takes another way somewhere; from there on float32 stands alone.")
     for one in steps:
         found += [f"{one.place}: {a.place} is {a.problem}." for a in one.accesses if a.problem]
+    sites = seen.module.sites
+    for access in seen.log.found.values():
+        if access.other_site >= 0:
+            here, other = (author.at(sites[n].span).place for n in (access.site, access.other_site))
+            both = f"invocations {access.other} and {access.invocation}"
+            what = "write" if access.kind == "write-race" else "read and write"
+            found.append(
+                f"{here.label}: {both} {what} {access.memory}, and nothing orders them; the other "
+                f"place is {other.label}."
+            )
     return list(dict.fromkeys(found))
