@@ -88,6 +88,7 @@ def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Want
         raise ArgumentError(f"step: {script.findings[0].message}")
     name = names[0] if names else _only(script)
     if get_kernel(name, "webgpu") is None:
+        script.drop()  # the file runs again for its function
         f, _ = called(f"{target}:{name}", (), dtype, "step")
         return stepped(f, at=wanted.at or None, **_invocation(wanted))
     return _of_kernel(name, shapes, dtype, case, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 KEYS = "right, n: forwards   left, p: backwards   f: first   w: worst   g, G: begin, end   q: leave"
 _FORWARDS, _BACKWARDS = ("right", "down", "n", "j", " ", "\r"), ("left", "up", "p", "k")
 _ARROWS = {"A": "up", "B": "down", "C": "right", "D": "left"}
+_ESCAPE_SECONDS = 0.05
 _DETAILS = 9
 """Lines for what the current step computed."""
 
@@ -127,7 +129,8 @@ def _keys() -> Iterator[Callable[[], str]]:
 
 
 def _read(number: int) -> str:
-    found = os.read(number, 3).decode(errors="replace")
-    if found.startswith("\x1b[") and len(found) == 3:
-        return _ARROWS.get(found[2], "")
-    return found[:1] or "q"
+    """Return the next key; an escape that nothing follows at once is itself one."""
+    first = os.read(number, 1).decode(errors="replace")
+    if first != "\x1b" or not select.select([number], [], [], _ESCAPE_SECONDS)[0]:
+        return first or "q"
+    return _ARROWS.get(os.read(number, 2).decode(errors="replace")[-1:], "")
