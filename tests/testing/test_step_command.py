@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.testing.commands import run
 
 import wgsl_kernels as wk
-from tests.testing.commands import run
 from wgsl_kernels.cli.stepping import Browser
 from wgsl_kernels.testing.stepping.text import lines_of
 
@@ -142,9 +142,7 @@ def test_a_wrong_call_says_what_is_wanted(
 
 def test_keys_go_forwards_and_backwards_and_to_the_marks() -> None:
     x = wk.tensor([1.0, 100.0])
-    wk.wgsl_kernel(
-        "Steep", "fn op(x: T) -> T {\n  let e = exp(x);\n  return e / (e + 1.0);\n}\n"
-    )
+    wk.wgsl_kernel("Steep", "fn op(x: T) -> T {\n  let e = exp(x);\n  return e / (e + 1.0);\n}\n")
     wk.signature("Steep")(lambda x, /: x.like())
     trace = wk.dev.step(lambda x: wk.engine().run_kernel("Steep", {"x": x}), x, at="y[1]")
     browser = Browser(trace)

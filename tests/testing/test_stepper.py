@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.testing.seeded_bugs import BUGS, SeededBug
 
 import wgsl_kernels as wk
-from tests.testing.seeded_bugs import BUGS, SeededBug
 
 
 def traced(bug: SeededBug, tmp_path: Path, **wanted: Any) -> Any:
@@ -120,6 +120,13 @@ def test_where_float64_is_out_of_reach_it_says_why(tmp_path: Path) -> None:
         "Nothing is computed in float64: bitcast takes a number apart as bits, which are none of "
         "a float64.",
     )
+
+
+def test_what_is_printed_is_shown_with_its_label(tmp_path: Path) -> None:
+    text = "fn op(x: T) -> T {\n  wk_print(vec2<f32>(x, 1.0)); // @pair\n  return -x; // wrong\n}\n"
+    trace, _ = traced(SeededBug(text, np.ones(3, np.float32), (1,), float), tmp_path)
+
+    assert any(one.endswith("pair: (1, 1)") for one in str(trace).splitlines())
 
 
 @pytest.mark.parametrize(

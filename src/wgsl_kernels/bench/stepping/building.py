@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.recording import Event
 from wgsl_kernels.testing.stepping.steps import MemoryAccess, TracedValue, TraceStep
+from wgsl_kernels.wgsl.instrument.rewrite import LABEL, PRINT
 from wgsl_kernels.wgsl.syntax import tree
 
 if TYPE_CHECKING:
@@ -252,7 +253,10 @@ class StepBuilder:
         node = draft.node
         head = _head_of(node)
         written = self.author.at(head)
-        context = self.seen.module.text.context(head.begin)
+        context = self.author.context(head)
+        if isinstance(node, tree.CallStatement) and node.call.callee.name.startswith(PRINT):
+            label = LABEL.search(written.line)
+            context = label[1] if label else context
         values = [one for text, one in draft.values.items() if not _is_result(draft, text)]
         return TraceStep(
             written.place.file,
@@ -267,7 +271,7 @@ class StepBuilder:
             tuple(values),
             tuple(draft.accesses),
             written.is_own,
-            context.strip(),
+            context,
         )
 
 

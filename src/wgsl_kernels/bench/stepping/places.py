@@ -57,6 +57,11 @@ class AuthorsText:
         line = text.line(place.line).strip()
         return Written(place, " ".join(own.split()).rstrip(";{ "), line, self.is_own(place.file))
 
+    def context(self, span: Span) -> str:
+        """Return what else is to say of a place: rounds that are written out, constants."""
+        place = self._map.composed.place(span.begin)
+        return self._map.context(place.line, place.column).strip()
+
     def is_own(self, file: str) -> bool:
         """Say whether a file is the kernel's own."""
         if file == COMPOSED:

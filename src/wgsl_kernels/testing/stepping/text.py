@@ -160,7 +160,9 @@ def result_of(step: TraceStep) -> str:
     if step.kind == "enter":
         return ", ".join(map(valued, step.values))
     if step.result is None:
-        return ""
+        is_print = step.text.startswith("wk_print") and step.values
+        lead = f"{step.context}: " if step.context else ""
+        return f"{lead}{shown(step.values[-1].value)}" if is_print else ""
     beside = _beside(step.result)
     if step.is_taken is not None:
         went = "yes" if step.is_taken else "no"

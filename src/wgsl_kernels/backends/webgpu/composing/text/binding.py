@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
+from wgsl_kernels.backends.webgpu.composing.text.printing import with_typed_prints
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.places import Span
@@ -47,7 +48,7 @@ def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
     tail = uniform.declaration + _declarations(composer, bindings, declared)
     features = _features(composer)
     head = "enable f16;\n" if "shader-f16" in features else ""
-    source_map = assembly.compose(head, tail)
+    source_map = with_typed_prints(assembly.compose(head, tail))
     entry = start if assembly.skeleton is None else assembly.skeleton.module.functions["main"]
     text = composer.source.text_of(start)
     return Composed(
