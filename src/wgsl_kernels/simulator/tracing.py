@@ -1,7 +1,7 @@
 """Functions that also note what one invocation does: each statement, each value, each round.
 
-Written by the same compiler as those that only run, with calls of `recording.RecordedRun` between:
-all invocations run, since barriers need all, and one of them is noted.
+Written by the same compiler as those that only run, with calls of a ``RecordedRun`` between: all
+invocations run, since barriers need all, and one of them is noted.
 """
 
 from __future__ import annotations

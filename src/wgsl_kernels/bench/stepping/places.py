@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
@@ -42,10 +41,15 @@ class AuthorsText:
 
     def __init__(self, module: ShaderModule, *, is_ours: bool) -> None:
         self._map, self._is_ours = module.source_map, is_ours
-        self.at = functools.lru_cache(maxsize=None)(self._at)
+        self._known: dict[Span, Written] = {}
 
-    def _at(self, span: Span) -> Written:
+    def at(self, span: Span) -> Written:
         """Return what is written for a part of the composed text."""
+        if span not in self._known:
+            self._known[span] = self._found(span)
+        return self._known[span]
+
+    def _found(self, span: Span) -> Written:
         composed = self._map.composed
         begin, end = composed.place(span.begin), composed.place(span.end)
         text, place = self._map.origin(begin.line, begin.column)

@@ -69,7 +69,7 @@ class TraceStep:
         values: What else was computed for it.
         accesses: What it read and wrote.
         is_own: Whether the author wrote it, not the package around.
-        context: What else is to say of it: rounds that are written out, the label of what it prints.
+        context: What else is to say of it: rounds that are written out, the label of a print.
     """
 
     file: str
