@@ -93,6 +93,7 @@ def test_of_a_map_only_the_calls_for_the_element_are_kept() -> None:
     own = [one for one in trace if one.is_own]
 
     assert [one.text for one in own] == ["fn op(x: T) -> T", "return x * x"]
+    assert own[1].result is not None
     assert own[1].result.value == trace.got == 36.0
 
 

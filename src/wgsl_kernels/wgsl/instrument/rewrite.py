@@ -29,7 +29,6 @@ from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
     Vector,
     concrete,
-    scalar_of,
     value_of,
 )
 
@@ -241,17 +240,16 @@ class _Writer:
             return
         found = self.types.of(given)
         type_ = F32 if found is None else concrete(value_of(found))
-        scalar = scalar_of(type_)
-        number = None
-        if scalar is not None and isinstance(type_, (Scalar, Vector)):
-            count = type_.size if isinstance(type_, Vector) else 1
-            kept = _WORDS.get(scalar.name, scalar.name)
-            number = self._site(node, "print", type_=scalar.name, components=count)
-        if number is None or scalar is None:
+        if not isinstance(type_, (Scalar, Vector)):
             return
-        parts = [f".{one}" for one in "xyzw"[:count]] if count > 1 else [""]
+        scalar = type_ if isinstance(type_, Scalar) else type_.element
+        parts = [f".{one}" for one in "xyzw"[: type_.size]] if isinstance(type_, Vector) else [""]
+        number = self._site(node, "print", type_=scalar.name, components=len(parts))
+        if number is None:
+            return
+        word = _WORDS.get(scalar.name, scalar.name)
         says = "".join(
-            f" wkd_say(bitcast<u32>({kept}(wkd_value{part})), {number}u, {at}u);"
+            f" wkd_say(bitcast<u32>({word}(wkd_value{part})), {number}u, {at}u);"
             for at, part in enumerate(parts)
         )
         self._insert(node.begin, f"{{ let wkd_value = {type_}({text});{says} }} ")
