@@ -80,7 +80,8 @@ def stepped_case(case: Case, wanted: Wanted) -> Trace:
     right = _right(case) if wanted.is_element else []
     got = [one.numpy() for one in call.outputs] if right else []
     if at is None and right:
-        at = furthest(got[0], right[0])
+        written = next((n for n, name in enumerate(call.names()) if name), len(right))
+        at = furthest(got[written], right[written]) if written < len(right) else None
     trace = stepped_call(
         call, at=at, invocation=wanted.invocation, workgroup=wanted.workgroup,
         dispatch=wanted.dispatch,

@@ -95,27 +95,38 @@ class Call:
     launched: tuple[Launched, ...]
     outputs: tuple[Tensor, ...]
 
+    def names(self) -> list[str]:
+        """Return what shaders call the results, "" for one that no shader writes."""
+        found = [
+            self._writer(one, tuple([0] * one.ndim)) if one.size else None for one in self.outputs
+        ]
+        return ["" if one is None else one.name for one in found]
+
     def place(self, name: str, index: tuple[int, ...] | None) -> Place:
-        """Return who wrote an element of a result; without an index the first one.
+        """Return who wrote an element of a result.
+
+        Args:
+            name: The result as the shader calls it; "" for the first one.
+            index: The element; None for the first one.
 
         Raises:
             ArgumentError: There is no such result or element, or no shader wrote it.
         """
-        driver = find_driver("simulator")
-        known: list[str] = []
-        for output in self.outputs:
-            array: GpuArray = output._array_on(driver)
+        names = self.names()
+        chosen = [n for n, one in enumerate(names) if one and name in ("", one)]
+        found: Place | None = None
+        if chosen:
+            output = self.outputs[chosen[0]]
             at = tuple([0] * output.ndim) if index is None else index
-            found = self._writer(array, _checked(at, output, name))
-            if found is not None:
-                known.append(found.name)
-                if not name or name == found.name:
-                    return found
-        listed = ", ".join(dict.fromkeys(known)) or "none that a shader writes"
+            found = self._writer(output, _checked(at, output, names[chosen[0]]))
+        if found is not None:
+            return found
+        listed = ", ".join(dict.fromkeys(filter(None, names))) or "none that a shader writes"
         what = f"{name!r}" if name else "of a result"
         raise ArgumentError(f"step: at is {what}; results: {listed}.")
 
-    def _writer(self, array: GpuArray, index: tuple[int, ...]) -> Place | None:
+    def _writer(self, output: Tensor, index: tuple[int, ...]) -> Place | None:
+        array: GpuArray = output._array_on(find_driver("simulator"))
         if array.storage is None:
             return None
         places = zip(index, array.strides, strict=True)
