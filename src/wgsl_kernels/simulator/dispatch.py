@@ -17,7 +17,7 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.memory import Words
@@ -50,6 +50,7 @@ class EntryPoint:
         subgroup_size: int = 32,
         order: Order = "forward",
         log: AccessLog | None = None,
+        runs: Callable[[int, Subgroups, AccessLog | None], Run] = Run,
     ) -> None:
         """Run all workgroups, which changes the words that are bound.
 
@@ -60,6 +61,7 @@ class EntryPoint:
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
+            runs: Makes what the invocations of a part share while it runs.
 
         Raises:
             ShaderError: It does what is not simulated, or a loop does not end.
@@ -72,7 +74,7 @@ class EntryPoint:
                 subgroups = Subgroups(subgroup_size, workgroup, number * workgroup)
                 if log is not None:
                     log.begin(workgroup, first * workgroup)
-                run = Run(subgroups.count, subgroups, log)
+                run = runs(subgroups.count, subgroups, log)
                 self._run(groups, first, run, shared, self._order(run, order))
         except EndlessLoopError as error:
             message = "this loop goes on for too long to be simulated."
@@ -99,7 +101,8 @@ class EntryPoint:
                 type_ = module.named(node.type)
                 size = module.words(type_)
                 words = np.zeros(size * (run.count // subgroups.workgroup), np.uint32)
-                memory = Memory(name, words, size, module.spacing(type_), number * size)
+                spacing, first_word = module.spacing(type_), number * size
+                memory = Memory(name, words, size, spacing, first_word, module.scalars["f32"])
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
@@ -130,7 +133,9 @@ class EntryPoint:
             words = bound.get(key)
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
-                found[name] = Memory(name, words, len(words), spacing)
+                found[name] = Memory(
+                    name, words, len(words), spacing, float_type=self.module.scalars["f32"]
+                )
         return found
 
     def _builtins(
@@ -171,13 +176,19 @@ class EntryPoint:
         raise ShaderError(self.module.text.point(message, parameter.begin))
 
 
-def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> EntryPoint:
+def compile_entry(
+    text: Text,
+    entry: str,
+    constants: Mapping[str, float],
+    compiler: Callable[[tree.Module, Mapping[str, float]], ModuleCompiler] = ModuleCompiler,
+) -> EntryPoint:
     """Return an entry point of a text of WGSL.
 
     Args:
         text: The text.
         entry: The entry point.
         constants: Values of overrides.
+        compiler: Makes what compiles its module, of that and these values.
 
     Raises:
         RefusedError: The text is not understood, or does what is not simulated.
@@ -185,15 +196,15 @@ def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> Ent
     module = parse(text)
     for problem in module.problems:
         raise RefusedError(problem.message, problem.begin)
-    compiler = ModuleCompiler(module, constants)
-    for misfit in compiler.types.problems:
+    compiled = compiler(module, constants)
+    for misfit in compiled.types.problems:
         raise RefusedError(misfit.message, misfit.begin)
     node = module.functions.get(entry)
     if node is None:
         raise RefusedError(f"there is no entry point {entry!r}.", 0)
-    x, y, z = (*[compiler.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
-    compiler.function(entry)
-    return EntryPoint(compiler, node, (x, y, z))
+    x, y, z = (*[compiled.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
+    compiled.function(entry)
+    return EntryPoint(compiled, node, (x, y, z))
 
 
 def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:

@@ -31,19 +31,27 @@ class Memory:
         stride: The bytes of an element where it is an array, else 0.
         first: The first word that is seen: one number, or one for each invocation, as each
             workgroup has memory of its own.
+        views: The words as each type of scalar; as ``f32`` numbers of their own, begun from the
+            words, where these are computed with more digits.
     """
 
     __slots__ = ("count", "first", "name", "stride", "views", "words")
 
     def __init__(
-        self, name: str, words: Words, count: int, stride: int = 0, first: Any = None
+        self,
+        name: str,
+        words: Words,
+        count: int,
+        stride: int = 0,
+        first: Any = None,
+        float_type: Any = np.float32,
     ) -> None:
         self.name, self.words, self.count = name, words, count
         self.stride, self.first = stride, first
         self.views: dict[str, Any] = {
             "u32": words,
             "i32": words.view(np.int32),
-            "f32": words.view(np.float32),
+            "f32": words.view(np.float32).astype(float_type, copy=False),
             "f16": words.view(np.float16),
         }
 

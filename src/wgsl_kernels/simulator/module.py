@@ -67,6 +67,7 @@ class ModuleCompiler:
     """A module's functions, each compiled when it is first asked for.
 
     Attributes:
+        given: Values of its overrides.
         types: The types of its expressions.
         functions: Its functions, by name.
         variables: Its variables, by name.
@@ -75,6 +76,8 @@ class ModuleCompiler:
         sources: The Python functions, by name.
         sites: The places of the text that numbers stand for.
     """
+
+    compiles_functions: type[FunctionCompiler] = FunctionCompiler
 
     def __init__(
         self,
@@ -101,7 +104,7 @@ class ModuleCompiler:
         self.sources: dict[str, str] = {}
         self.sites: list[Site] = []
         self._effects: dict[str, bool] = {}
-        self._given = constants
+        self.given = constants
         self._leaves = leaves
         self._numbers = itertools.count()
         self.scalars = {**_SCALARS, "f32": float_type}
@@ -143,7 +146,7 @@ class ModuleCompiler:
             self.globals[python] = partial(_leaf, self._leaves[name])
         elif name not in self.sources:
             self.sources[name] = ""  # one that calls itself is no WGSL
-            source = FunctionCompiler(self, self.functions[name]).compile(python)
+            source = self.compiles_functions(self, self.functions[name]).compile(python)
             self.sources[name] = source
             exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
         return python
@@ -295,7 +298,7 @@ class ModuleCompiler:
 
     def _declare(self, node: tree.Value) -> None:
         name = self.value_named(node.name)
-        given = self._given.get(node.name) if node.keyword == "override" else None
+        given = self.given.get(node.name) if node.keyword == "override" else None
         type_ = self.types.of(node.value) if node.value is not None else None
         if node.type is not None:
             type_ = self.named(node.type)

@@ -60,9 +60,13 @@ class FunctionCompiler(CallCompiler):
             given.append(self.fresh(parameter.name))
             self.scopes[0][parameter.name] = Local(given[-1])
         self.write("found = None")
-        self.statements(body.statements)
+        self.body(body)
         self.write("return found")
         return "\n".join((f"def {name}({', '.join(('m', *given))}):", *self.lines, ""))
+
+    def body(self, node: tree.CompoundStatement) -> None:
+        """Write what is in the function."""
+        self.statements(node.statements)
 
     # Statements.
 
@@ -70,11 +74,15 @@ class FunctionCompiler(CallCompiler):
         """Write statements; those behind one that some may leave by run for the rest."""
         depth = self.depth
         for number, node in enumerate(nodes):
-            _STATEMENTS[type(node)](self, node)
+            self.statement(node)
             if number + 1 < len(nodes) and _jumps(node):
                 self.write("if holds(m):")
                 self.depth += 1
         self.depth = depth
+
+    def statement(self, node: tree.Statement) -> None:
+        """Write a statement."""
+        _STATEMENTS[type(node)](self, node)
 
     def block(self, node: tree.CompoundStatement) -> None:
         """Write a block, whose names are its own."""
@@ -244,7 +252,7 @@ class FunctionCompiler(CallCompiler):
     def for_(self, node: tree.For) -> None:
         self.scopes.append({})
         if node.first is not None:
-            _STATEMENTS[type(node.first)](self, node.first)
+            self.statement(node.first)
         self.loop_of(node, node.condition, node.body, node.update)
         self.scopes.pop()
 
@@ -271,6 +279,7 @@ class FunctionCompiler(CallCompiler):
             self.write(f"{loop.left} = joined({loop.left}, excluded(m, {test}))")
             self.write(f"m = narrowed(m, {test})")
         self.write("if not holds(m): break")
+        self.begin_round(node)
         self.write(f"{loop.skipped} = False")
         self.loops.append(loop)
         statements = body.statements
@@ -284,10 +293,13 @@ class FunctionCompiler(CallCompiler):
             self.statements(continuing.body.statements)
         self.scopes.pop()
         if update is not None:
-            _STATEMENTS[type(update)](self, update)
+            self.statement(update)
         self.loops.pop()
         self.depth -= 1
         self.write(f"m = {loop.left if _returns(body) else outer}")
+
+    def begin_round(self, node: tree.Statement) -> None:
+        """Write what a round of a loop begins with: nothing."""
 
     def break_if(self, node: tree.BreakIf) -> None:
         test = self.kept(self.value(node.condition), "c")

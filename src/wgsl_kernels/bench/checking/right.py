@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.bench.comparison.judging import Mismatch
+    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -142,12 +145,25 @@ def _judged(
         *((("bound", run.words),) if run.words else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
+        *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
     )
     return [subject.finding(code, words, evidence=evidence)]
 
 
 FEW = 1e-3
 """The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
+
+
+def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
+    """Return the command that steps through what a case gives at an index."""
+    name = case.sample.kernel
+    target = [name]
+    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
+        file = Path(origin.file)
+        here = Path.cwd()
+        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
+    place = f"[{','.join(map(str, index))}]"
+    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
 
 
 def _may_fall_either_way(case: Case, wrong: Mismatch) -> bool:

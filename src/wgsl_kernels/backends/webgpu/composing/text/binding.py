@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
+from wgsl_kernels.backends.webgpu.composing.text.printing import with_typed_prints
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.places import Span
@@ -49,7 +50,7 @@ def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4
     tail = uniform.declaration + _declarations(composer, bindings, declared)
     features = _features(composer)
     head = "enable f16;\n" if "shader-f16" in features else ""
-    source_map = assembly.compose(head, tail)
+    source_map = with_typed_prints(assembly.compose(head, tail))
     return Composed(
         kernel=composer.kernel,
         form=composer.form,
