@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.memory import Memory, Run
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.memory import Words
+    from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Text
 
 Order: TypeAlias = Literal["forward", "reversed", "shuffled"]
@@ -45,7 +46,7 @@ class EntryPoint:
     def run(
         self,
         groups: tuple[int, int, int],
-        bound: Mapping[Any, Words],
+        bound: Mapping[Any, Any],
         *,
         subgroup_size: int = 32,
         order: Order = "forward",
@@ -57,7 +58,8 @@ class EntryPoint:
         Args:
             groups: Workgroups along x, y and z.
             bound: The words of each buffer by its group and binding; those of ``immediate``
-                variables under that word.
+                variables under that word. Where the domain has more than words, it may be that:
+                ``WideWords`` of float64 keep what dispatches before gave.
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
@@ -101,8 +103,8 @@ class EntryPoint:
                 type_ = module.named(node.type)
                 size = module.words(type_)
                 words = np.zeros(size * (run.count // subgroups.workgroup), np.uint32)
-                spacing, first_word = module.spacing(type_), number * size
-                memory = Memory(name, words, size, spacing, first_word, module.scalars["f32"])
+                views = module.domain.views(words)
+                memory = Memory(name, views, size, module.spacing(type_), number * size)
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
@@ -123,7 +125,7 @@ class EntryPoint:
             return rows[:, ::-1].ravel()
         return np.random.default_rng(1).permuted(rows, axis=1).ravel()
 
-    def _shared(self, bound: Mapping[tuple[int, int] | str, Words]) -> dict[str, Memory]:
+    def _shared(self, bound: Mapping[Any, Any]) -> dict[str, Memory]:
         """Return the memory of variables that all workgroups share."""
         found: dict[str, Memory] = {}
         for name, node in self.module.variables.items():
@@ -133,9 +135,8 @@ class EntryPoint:
             words = bound.get(key)
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
-                found[name] = Memory(
-                    name, words, len(words), spacing, float_type=self.module.scalars["f32"]
-                )
+                views = self.module.domain.views(words)
+                found[name] = Memory(name, views, len(views["u32"]), spacing)
         return found
 
     def _builtins(
@@ -180,7 +181,8 @@ def compile_entry(
     text: Text,
     entry: str,
     constants: Mapping[str, float],
-    compiler: Callable[[tree.Module, Mapping[str, float]], ModuleCompiler] = ModuleCompiler,
+    domain: Domain = FLOAT32,
+    compiler: Callable[[tree.Module, Mapping[str, float], Domain], ModuleCompiler] = ModuleCompiler,
 ) -> EntryPoint:
     """Return an entry point of a text of WGSL.
 
@@ -188,7 +190,8 @@ def compile_entry(
         text: The text.
         entry: The entry point.
         constants: Values of overrides.
-        compiler: Makes what compiles its module, of that and these values.
+        domain: What it computes in.
+        compiler: Makes what compiles its module, of that, the overrides and the domain.
 
     Raises:
         RefusedError: The text is not understood, or does what is not simulated.
@@ -196,7 +199,7 @@ def compile_entry(
     module = parse(text)
     for problem in module.problems:
         raise RefusedError(problem.message, problem.begin)
-    compiled = compiler(module, constants)
+    compiled = compiler(module, constants, domain)
     for misfit in compiled.types.problems:
         raise RefusedError(misfit.message, misfit.begin)
     node = module.functions.get(entry)

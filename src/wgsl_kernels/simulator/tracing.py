@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import bisect
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
+from wgsl_kernels.simulator.domains import FLOAT32, Domain
 from wgsl_kernels.simulator.expressions import ABSTRACT
 from wgsl_kernels.simulator.module import ModuleCompiler
 from wgsl_kernels.simulator.statements import FunctionCompiler
@@ -28,7 +26,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Collection, Mapping
 
     from wgsl_kernels.simulator.places import Place
     from wgsl_kernels.wgsl.syntax.places import Span
@@ -161,13 +159,12 @@ class TracedModule(ModuleCompiler):
         self,
         module: tree.Module,
         constants: Mapping[str, float],
-        float_type: Any = np.float32,
-        leaves: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+        domain: Domain = FLOAT32,
         untraced: Collection[str] = (),
     ) -> None:
         self.traced: list[TracedNode] = []
         self.untraced = untraced
-        super().__init__(module, constants, float_type, leaves)
+        super().__init__(module, constants, domain)
 
     def path(self, variable: str, byte: int) -> str:
         """Return how WGSL writes the number at a byte of a variable."""

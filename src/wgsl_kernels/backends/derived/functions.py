@@ -9,6 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.derived.library import LEAVES
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.simulator.domains import float32, float64
 from wgsl_kernels.simulator.masks import Cell
 from wgsl_kernels.simulator.module import ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
@@ -50,9 +51,9 @@ class Functions:
             point: Returns a message that shows the author's line of a place in the text.
         """
         self._kernel, self._source, self._point = kernel, source, point
-        float_type = np.float64 if dtype == "float64" else np.float32
+        domain = (float64 if dtype == "float64" else float32)(LEAVES)
         with self._refusals():
-            self._module = ModuleCompiler(parse(text), {}, float_type, LEAVES)
+            self._module = ModuleCompiler(parse(text), {}, domain)
 
     def need(self, *names: str) -> None:
         """Compile functions.

@@ -65,7 +65,9 @@ def noting(device: Device) -> Iterator[list[WrongAccess]]:
 
 
 @contextmanager
-def following(device: Device, log: Callable[[Dispatch, Launch], AccessLog]) -> Iterator[None]:
+def following(
+    device: Device, log: Callable[[Dispatch, Launch], AccessLog | None]
+) -> Iterator[None]:
     """Have a block's dispatches on a simulated device noted by what ``log`` returns for each."""
     simulated, own = device._device, vars(device)
     plain, before = device.run, simulated.log

@@ -12,6 +12,7 @@ from wgsl_kernels.bench.checking import (
     derived,
     fast,
     gradient,
+    lossy,
     right,
     safe,
     sizes,
@@ -122,7 +123,10 @@ class _KernelCheck:
         row = self.timed(
             "right", "forward", sample, backend, lambda: check_forward(sample, backend)
         )
-        if row.passed or row.findings:
+        if row.passed:
+            is_here = backend == "webgpu"
+            return row.with_findings(lossy.wide_bound(self.on_gpu, sample, row) if is_here else ())
+        if row.findings:
             return row
         plain = cases.plain(sample)
 
@@ -133,6 +137,7 @@ class _KernelCheck:
         if noted and not self.case:
             case, noted = shrunk(sample, {}, plain, noted, judge)
         if backend == "webgpu":
+            noted = lossy.explained(self.on_gpu, case, noted)
             noted = right.explained(self.on_gpu, case, noted)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 

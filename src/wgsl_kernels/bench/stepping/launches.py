@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.simulator.memory import Words
+    from wgsl_kernels.simulator.domains import Words
 
 MOST_BYTES = 1 << 28
 """Bytes of memory that is kept of all dispatches."""

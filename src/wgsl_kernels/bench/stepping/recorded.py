@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from wgsl_kernels.backends.derived.library import LEAVES
+from wgsl_kernels.backends.derived.library import leaves_of
 from wgsl_kernels.simulator.accesses import AccessLog
 from wgsl_kernels.simulator.dispatch import compile_entry
+from wgsl_kernels.simulator.domains import FLOAT32, Domain, float64
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.recording import Event, MemoryEvent, Recording
 from wgsl_kernels.simulator.tracing import TracedModule
@@ -59,13 +58,11 @@ def recorded(launched: Launched, invocation: int, author: AuthorsText) -> Record
     """
     functions = launched.launch.entry.module.functions.items()
     shared = [name for name, one in functions if author.is_shared_function(one.name_span)]
-    given = {name for name in LEAVES if name.startswith("wk_")}
-    leaves = {name: one for name, one in LEAVES.items() if name in given or name in shared}
-    untraced = frozenset((*shared, *given))
-    single, module, log = _run(launched, invocation, partial(TracedModule, untraced=untraced))
+    leaves = leaves_of(launched.dispatch.module.composed)
+    make = partial(TracedModule, untraced=frozenset((*shared, *leaves)))
+    single, module, log = _run(launched, invocation, make, FLOAT32)
     try:
-        wide = partial(TracedModule, float_type=np.float64, leaves=leaves, untraced=untraced)
-        double, _, _ = _run(launched, invocation, wide)
+        double, _, _ = _run(launched, invocation, make, float64(leaves))
     except RefusedError as error:
         return Recorded(module, single.events, (), single.is_cut, log, error.message)
     except ShaderError:
@@ -80,10 +77,10 @@ def recorded(launched: Launched, invocation: int, author: AuthorsText) -> Record
 
 
 def _run(
-    launched: Launched, invocation: int, compiler: Any
+    launched: Launched, invocation: int, compiler: Any, domain: Domain
 ) -> tuple[Recording, TracedModule, AccessLog]:
     launch, plain = launched.launch, launched.launch.entry
-    entry = compile_entry(plain.module.text, plain.node.name, plain.module.given, compiler)
+    entry = compile_entry(plain.module.text, plain.node.name, plain.module.given, domain, compiler)
     recording, log = Recording(invocation), AccessLog()
     bound = {key: words.copy() for key, words in launched.before.items()}
     entry.run(launch.groups, bound, subgroup_size=launch.lanes, log=log, runs=recording.part)
