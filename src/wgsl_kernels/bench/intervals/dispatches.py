@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from wgsl_kernels.bench.intervals.values import (
     zero,
 )
 from wgsl_kernels.bench.intervals.words import BufferRange, Words, decode
-from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.wgsl.lint.remarks import builtin_named
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
@@ -36,30 +35,10 @@ MOST_INVOCATIONS = 1 << 14
 """Invocations of a dispatch that is computed on intervals."""
 
 
-class _Prepared(NamedTuple):
-    """A text read.
-
-    Attributes:
-        module: Its tree.
-        library: Its functions of which the library, or the composer, states the error.
-    """
-
-    module: tree.Module
-    library: frozenset[str]
-
-
-_prepared: Recent[str, _Prepared] = Recent(200_000)  # bytes of a tree, about
-
-
-def _prepare(dispatch: Dispatch) -> _Prepared:
-    digest = dispatch.module.digest
-    known = _prepared[digest]
-    return known or _prepared.keep(digest, _read(dispatch.module.composed))
-
-
-def _read(composed: Composed) -> _Prepared:
+def _read(composed: Composed) -> tuple[tree.Module, frozenset[str]]:
+    """Return a text's tree, and the functions whose error the library, or the composer, states."""
     module = parse(composed.source_map.composed)
-    return _Prepared(module, composed.shared_functions(module) & LIBRARY.keys())
+    return module, composed.shared_functions(module) & LIBRARY.keys()
 
 
 def run_on_intervals(
@@ -90,7 +69,7 @@ def run_on_intervals(
     count = groups[0] * groups[1] * groups[2] * size
     if count > MOST_INVOCATIONS:
         raise OutOfReachError(f"{count} invocations")
-    module, library = _prepare(dispatch)
+    module, library = _read(dispatch.module.composed)
     machine = Machine(module.declarations, library, count)
     machine.frames, machine.loops = [], []
     machine.is_refined = False
