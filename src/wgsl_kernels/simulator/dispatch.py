@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.memory import Memory, Run
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.memory import Words
+    from wgsl_kernels.simulator.domains import Domain, WideWords, Words
     from wgsl_kernels.wgsl.syntax.places import Text
 
 Order: TypeAlias = Literal["forward", "reversed", "shuffled"]
@@ -45,7 +46,7 @@ class EntryPoint:
     def run(
         self,
         groups: tuple[int, int, int],
-        bound: Mapping[Any, Words],
+        bound: Mapping[Any, Words | WideWords],
         *,
         subgroup_size: int = 32,
         order: Order = "forward",
@@ -56,7 +57,8 @@ class EntryPoint:
         Args:
             groups: Workgroups along x, y and z.
             bound: The words of each buffer by its group and binding; those of ``immediate``
-                variables under that word.
+                variables under that word. In float64 ``WideWords`` keep what dispatches before
+                gave.
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
@@ -99,7 +101,8 @@ class EntryPoint:
                 type_ = module.named(node.type)
                 size = module.words(type_)
                 words = np.zeros(size * (run.count // subgroups.workgroup), np.uint32)
-                memory = Memory(name, words, size, module.spacing(type_), number * size)
+                views = module.domain.views(words)
+                memory = Memory(name, views, size, module.spacing(type_), number * size)
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
@@ -120,7 +123,9 @@ class EntryPoint:
             return rows[:, ::-1].ravel()
         return np.random.default_rng(1).permuted(rows, axis=1).ravel()
 
-    def _shared(self, bound: Mapping[tuple[int, int] | str, Words]) -> dict[str, Memory]:
+    def _shared(
+        self, bound: Mapping[tuple[int, int] | str, Words | WideWords]
+    ) -> dict[str, Memory]:
         """Return the memory of variables that all workgroups share."""
         found: dict[str, Memory] = {}
         for name, node in self.module.variables.items():
@@ -130,7 +135,8 @@ class EntryPoint:
             words = bound.get(key)
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
-                found[name] = Memory(name, words, len(words), spacing)
+                views = self.module.domain.views(words)
+                found[name] = Memory(name, views, len(views["u32"]), spacing)
         return found
 
     def _builtins(
@@ -171,13 +177,16 @@ class EntryPoint:
         raise ShaderError(self.module.text.point(message, parameter.begin))
 
 
-def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> EntryPoint:
+def compile_entry(
+    text: Text, entry: str, constants: Mapping[str, float], domain: Domain = FLOAT32
+) -> EntryPoint:
     """Return an entry point of a text of WGSL.
 
     Args:
         text: The text.
         entry: The entry point.
         constants: Values of overrides.
+        domain: What it computes in.
 
     Raises:
         RefusedError: The text is not understood, or does what is not simulated.
@@ -185,7 +194,7 @@ def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> Ent
     module = parse(text)
     for problem in module.problems:
         raise RefusedError(problem.message, problem.begin)
-    compiler = ModuleCompiler(module, constants)
+    compiler = ModuleCompiler(module, constants, domain)
     for misfit in compiler.types.problems:
         raise RefusedError(misfit.message, misfit.begin)
     node = module.functions.get(entry)

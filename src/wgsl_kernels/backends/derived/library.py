@@ -8,9 +8,12 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
+from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
 
 _HOMES = {
     "safe_math": "safe_div safe_exp safe_log safe_rsqrt is_negative",
@@ -126,3 +129,9 @@ LEAVES: Mapping[str, Callable[..., Any]] = {
     "wk_print_u32": lambda value: None,
 }  # fmt: skip
 """The functions on NumPy values of whatever precision."""
+
+
+def leaves_of(composed: Composed) -> dict[str, Callable[..., Any]]:
+    """Return what stands on NumPy for a composed text's functions from ``shaders/lib``."""
+    ours = composed.shared_functions(parse(composed.source_map.composed))
+    return {name: LEAVES[name] for name in LEAVES.keys() & ours}

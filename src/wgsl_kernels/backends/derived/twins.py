@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, class
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
+from wgsl_kernels.simulator.domains import float32, float64
 from wgsl_kernels.simulator.masks import Cell
 from wgsl_kernels.simulator.module import ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
@@ -92,9 +93,9 @@ class Compiled:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
         self.kernel, self.op, self._source = kernel, op, source
         whole = _whole(source, scalar)
-        float_type = np.float64 if dtype == "float64" else np.float32
+        domain = (float64 if dtype == "float64" else float32)(LEAVES)
         try:
-            self._module = ModuleCompiler(parse(whole.composed), {}, float_type, LEAVES)
+            self._module = ModuleCompiler(parse(whole.composed), {}, domain)
             self._function = self._module.globals[self._module.function(op.name)]
         except RefusedError as error:
             place = whole.composed.place(error.begin)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.dispatch import EntryPoint, Order
-    from wgsl_kernels.simulator.memory import Words
+    from wgsl_kernels.simulator.domains import Words
 
 LEAST_LANES = 32
 """Invocations of a subgroup where no adapter says it."""

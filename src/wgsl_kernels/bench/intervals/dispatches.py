@@ -23,7 +23,6 @@ from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.wgsl.lint.remarks import builtin_named
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 from wgsl_kernels.wgsl.types.kinds import Scalar, Type, Vector
 
 if TYPE_CHECKING:
@@ -59,16 +58,8 @@ def _prepare(dispatch: Dispatch) -> _Prepared:
 
 
 def _read(composed: Composed) -> _Prepared:
-    text = composed.source_map.composed
-    module = parse(text)
-    found: list[str] = []
-    for one in module.declarations:
-        if isinstance(one, tree.Function) and one.ident.name in LIBRARY:
-            at = text.place(one.ident.begin)
-            _, place = composed.source_map.origin(at.line, at.column)
-            if place.file.startswith("lib/") or place.file == COMPOSED:
-                found.append(one.ident.name)
-    return _Prepared(module, frozenset(found))
+    module = parse(composed.source_map.composed)
+    return _Prepared(module, composed.shared_functions(module) & LIBRARY.keys())
 
 
 def run_on_intervals(

@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.lint.explain import explain, refusal
 from wgsl_kernels.wgsl.syntax.places import pointed
-from wgsl_kernels.wgsl.syntax.source_map import WrittenText
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.composing.text.params import Field
     from wgsl_kernels.engine.environment.errors import ShaderError
+    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Place, Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
@@ -155,6 +156,16 @@ class Composed:
         text, place = self.start
         words = str(error).removeprefix(f"{self.kernel}: ")
         return coded(error.code, f"{self.kernel}: {pointed(text, place, words)}")
+
+    def shared_functions(self, module: tree.Module) -> frozenset[str]:
+        """Return the functions of its tree that are the library's, or the composer's own."""
+        found: list[str] = []
+        for name, node in module.functions.items():
+            at = self.source_map.composed.place(node.ident.begin)
+            _, place = self.source_map.origin(at.line, at.column)
+            if place.file.startswith("lib/") or place.file == COMPOSED:
+                found.append(name)
+        return frozenset(found)
 
     @functools.cached_property
     def refusal(self) -> ShaderError | None:
