@@ -44,12 +44,14 @@ class Dispatch:
         self.x = values.astype(np.float64)
 
     def run(self, body: str) -> None:
+        """Run a program whose main has this body."""
         text = Text("program.wgsl", f"{HEAD}{body}\n}}\n")
         entry = compile_entry(text, "main", {}, self.domain)
         entry.run((COUNT // 32, 1, 1), self.bound)
 
     @property
     def y(self) -> Array:
+        """What the programs wrote there."""
         wide = self.bound[0, 1]
         return wide.floats if isinstance(wide, WideWords) else wide.view(np.float32)
 

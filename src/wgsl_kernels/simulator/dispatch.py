@@ -18,7 +18,7 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.domains import Domain, WideWords, Words
@@ -178,7 +178,11 @@ class EntryPoint:
 
 
 def compile_entry(
-    text: Text, entry: str, constants: Mapping[str, float], domain: Domain = FLOAT32
+    text: Text,
+    entry: str,
+    constants: Mapping[str, float],
+    domain: Domain = FLOAT32,
+    compiler: Callable[[tree.Module, Mapping[str, float], Domain], ModuleCompiler] = ModuleCompiler,
 ) -> EntryPoint:
     """Return an entry point of a text of WGSL.
 
@@ -187,6 +191,7 @@ def compile_entry(
         entry: The entry point.
         constants: Values of overrides.
         domain: What it computes in.
+        compiler: Makes what compiles its module, of that, the overrides and the domain.
 
     Raises:
         RefusedError: The text is not understood, or does what is not simulated.
@@ -194,15 +199,15 @@ def compile_entry(
     module = parse(text)
     for problem in module.problems:
         raise RefusedError(problem.message, problem.begin)
-    compiler = ModuleCompiler(module, constants, domain)
-    for misfit in compiler.types.problems:
+    compiled = compiler(module, constants, domain)
+    for misfit in compiled.types.problems:
         raise RefusedError(misfit.message, misfit.begin)
     node = module.functions.get(entry)
     if node is None:
         raise RefusedError(f"there is no entry point {entry!r}.", 0)
-    x, y, z = (*[compiler.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
-    compiler.function(entry)
-    return EntryPoint(compiler, node, (x, y, z))
+    x, y, z = (*[compiled.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
+    compiled.function(entry)
+    return EntryPoint(compiled, node, (x, y, z))
 
 
 def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:

@@ -70,6 +70,8 @@ class ModuleCompiler:
         sites: The places of the text that numbers stand for.
     """
 
+    compiles_functions = FunctionCompiler
+
     def __init__(
         self, module: tree.Module, constants: Mapping[str, float], domain: Domain = FLOAT32
     ) -> None:
@@ -129,13 +131,21 @@ class ModuleCompiler:
         """Return what a function is called, and have it compiled."""
         python = _python_name("f", name, self.functions)
         if name in self.domain.leaves:
-            self.globals[python] = partial(_leaf, self.domain.leaves[name])
+            self.globals.setdefault(python, self.leaf(name))
         elif name not in self.sources:
-            self.sources[name] = ""  # one that calls itself is no WGSL
-            source = FunctionCompiler(self, self.functions[name]).compile(python)
-            self.sources[name] = source
-            exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
+            self.write(name, python)
         return python
+
+    def write(self, name: str, python: str) -> None:
+        """Have a function's own text compiled under a Python name."""
+        self.sources[name] = ""  # one that calls itself is no WGSL
+        source = self.compiles_functions(self, self.functions[name]).compile(python)
+        self.sources[name] = source
+        exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
+
+    def leaf(self, name: str) -> Callable[..., Any]:
+        """Return what is called in place of a function's own text."""
+        return partial(_leaf, self.domain.leaves[name])
 
     def has_effects(self, node: tree.Node) -> bool:
         """Say whether an expression calls something that may write memory, or run a loop."""
