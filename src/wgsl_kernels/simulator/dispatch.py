@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.domains import Domain, WideWords, Words
+    from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Text
 
 Order: TypeAlias = Literal["forward", "reversed", "shuffled"]
@@ -46,7 +46,7 @@ class EntryPoint:
     def run(
         self,
         groups: tuple[int, int, int],
-        bound: Mapping[Any, Words | WideWords],
+        bound: Mapping[Any, Any],
         *,
         subgroup_size: int = 32,
         order: Order = "forward",
@@ -57,8 +57,8 @@ class EntryPoint:
         Args:
             groups: Workgroups along x, y and z.
             bound: The words of each buffer by its group and binding; those of ``immediate``
-                variables under that word. In float64 ``WideWords`` keep what dispatches before
-                gave.
+                variables under that word. Where the domain has more than words, it may be that:
+                ``WideWords`` of float64 keep what dispatches before gave.
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
@@ -123,9 +123,7 @@ class EntryPoint:
             return rows[:, ::-1].ravel()
         return np.random.default_rng(1).permuted(rows, axis=1).ravel()
 
-    def _shared(
-        self, bound: Mapping[tuple[int, int] | str, Words | WideWords]
-    ) -> dict[str, Memory]:
+    def _shared(self, bound: Mapping[Any, Any]) -> dict[str, Memory]:
         """Return the memory of variables that all workgroups share."""
         found: dict[str, Memory] = {}
         for name, node in self.module.variables.items():
