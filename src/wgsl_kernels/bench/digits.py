@@ -96,7 +96,7 @@ class _Beside:
 def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None]:
     """Run a sample on the simulator, and return where each result loses digits.
 
-    That of a result that is no f32, or of which no kernel wrote anything, is None.
+    That of a result that is not of floats, or that no kernel wrote, is None.
 
     Raises:
         ShaderError: It does what is not simulated.
@@ -106,46 +106,43 @@ def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None
     found: list[LostDigits | None] = []
     with only("simulator", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(arrays)
-        with _reading(driver.open()) as reads:
+        with _reading(driver.open()) as (beside, reads):
             for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
                 before = len(reads)
                 values = one.numpy()
                 known = reads[before] if len(reads) == before + 1 else None
-                is_float = values.dtype == np.float32 and known is not None
-                found.append(_shaped(known, values.shape) if is_float and known else None)
+                is_float = values.dtype in (np.float32, np.float16)
+                found.append(_lost(beside, known, values) if is_float and known else None)
     return found
 
 
 @contextmanager
-def _reading(device: Device) -> Iterator[list[LostDigits | None]]:
-    """Have a block's dispatches run with float64 beside; the list tells of each of its reads."""
-    beside, reads, own = _Beside(), list["LostDigits | None"](), vars(device)
+def _reading(device: Device) -> Iterator[tuple[_Beside, list[DigitsWords | None]]]:
+    """Have a block's dispatches run with float64 beside; the list has what each read is of."""
+    beside, reads, own = _Beside(), list["DigitsWords | None"](), vars(device)
 
     def read(storage: Storage, offset: int, nbytes: int) -> Any:
         found = type(device).read(device, storage, offset, nbytes)
-        words = storage.buffer.words[offset // 4 : (offset + nbytes) // 4]
-        is_known = id(storage.buffer.words) in beside.memory and nbytes % 4 == 0
-        reads.append(_seen(beside, words) if is_known else None)
+        words = storage.buffer.words
+        is_known = id(words) in beside.memory and offset % 4 == 0
+        reads.append(
+            beside.of(words[offset // 4 : -(-(offset + nbytes) // 4)]) if is_known else None
+        )
         return found
 
     with device.lock:
         own["read"] = read
     try:
         with following(device, beside.run):
-            yield reads
+            yield beside, reads
     finally:
         with device.lock:
             own.pop("read", None)
 
 
-def _seen(beside: _Beside, words: Array) -> LostDigits:
-    found = beside.of(words).views()["f32"][:]
-    lost = found.lost
-    return LostDigits(found.near, found.wide, lost.most, lost.site, beside.places)
-
-
-def _shaped(found: LostDigits, shape: tuple[int, ...]) -> LostDigits:
+def _lost(beside: _Beside, words: DigitsWords, values: Array) -> LostDigits:
+    view = words.views()["f32" if values.dtype == np.float32 else "f16"]
+    found, shape = view[: values.size], values.shape
+    most, sites = found.lost.most.reshape(shape), found.lost.site.reshape(shape)
     near, wide = found.near.reshape(shape), found.wide.reshape(shape)
-    return LostDigits(
-        near, wide, found.most.reshape(shape), found.sites.reshape(shape), found.places
-    )
+    return LostDigits(near, wide, most, sites, beside.places)

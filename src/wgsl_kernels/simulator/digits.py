@@ -277,6 +277,8 @@ class DigitsFunction(FunctionCompiler):
         self._last: tree.Node = node
 
     def value(self, node: tree.Expression, wanted: Type | None = None) -> str:
+        if isinstance(node, tree.Paren):
+            return self.value(node.inner, wanted)
         found = super().value(node, wanted)
         self._last = node
         if not isinstance(node, (tree.Binary, tree.Call)) or not found:

@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.bench.checking import cases, derived, fast, gradient, right, safe
+from wgsl_kernels.bench.checking import cases, derived, fast, gradient, lossy, right, safe
 from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.shrinking import shrunk
@@ -114,7 +114,8 @@ class _KernelCheck:
             "right", "forward", sample, backend, lambda: check_forward(sample, backend)
         )
         if row.passed:
-            return row
+            is_here = backend == "webgpu"
+            return row.with_findings(lossy.wide_bound(self.on_gpu, sample, row) if is_here else ())
         plain = cases.plain(sample)
 
         def judge(case: cases.Case) -> list[Finding]:
@@ -123,6 +124,8 @@ class _KernelCheck:
         noted = judge(plain)
         if noted and not self.case:
             noted = shrunk(sample, {}, noted, judge)
+        if backend == "webgpu":
+            noted = lossy.explained(self.on_gpu, plain, noted)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:

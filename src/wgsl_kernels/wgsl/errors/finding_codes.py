@@ -72,6 +72,7 @@ right    error   unstable               other bits from run to run
 right    error   order-dependent        other bits where invocations come in another order
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
+right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
 gradient error   wrong-gradient         a gradient that differences contradict
 gradient error   wrong-second-order     a second gradient that differences contradict
