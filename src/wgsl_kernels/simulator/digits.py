@@ -176,7 +176,7 @@ def _computed(near: Any, wide: Any, given: Sequence[Any]) -> Digits:
 # Memory.
 
 
-class _Kept:
+class _FloatShadow:
     """What is known of the floats of a memory, so long as they are what they were."""
 
     def __init__(self, narrow: Any) -> None:
@@ -188,8 +188,8 @@ class _Kept:
             np.zeros(count, np.float32), np.zeros(count, np.float32), np.full(count, _NOWHERE)
         )
 
-    def part(self, begin: int, end: int) -> _Kept:
-        found = _Kept.__new__(_Kept)
+    def part(self, begin: int, end: int) -> _FloatShadow:
+        found = _FloatShadow.__new__(_FloatShadow)
         found.known, found.wide = self.known[begin:end], self.wide[begin:end]
         found.lost = self.lost.through(lambda one: one[begin:end])
         return found
@@ -205,8 +205,8 @@ class DigitsWords:
     def __init__(self, words: Words) -> None:
         """Begin with what the words are, which is exact."""
         self.words = words
-        self._floats = _Kept(words.view(np.float32))
-        self._halves = _Kept(words.view(np.float16))
+        self._floats = _FloatShadow(words.view(np.float32))
+        self._halves = _FloatShadow(words.view(np.float16))
 
     def part(self, begin: int, end: int) -> DigitsWords:
         """Return those from one word to another, which are the same memory."""
@@ -225,7 +225,7 @@ class DigitsWords:
 class _DigitsView:
     """Words seen as floats of which it is known how many digits are right."""
 
-    def __init__(self, narrow: Any, kept: _Kept) -> None:
+    def __init__(self, narrow: Any, kept: _FloatShadow) -> None:
         self.narrow, self.kept = narrow, kept
         self.bits = narrow.view(kept.known.dtype)
 
