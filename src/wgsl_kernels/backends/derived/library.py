@@ -8,7 +8,6 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
-from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -133,5 +132,4 @@ LEAVES: Mapping[str, Callable[..., Any]] = {
 
 def leaves_of(composed: Composed) -> dict[str, Callable[..., Any]]:
     """Return what stands on NumPy for a composed text's functions from ``shaders/lib``."""
-    ours = composed.shared_functions(parse(composed.source_map.composed))
-    return {name: LEAVES[name] for name in LEAVES.keys() & ours}
+    return {name: LEAVES[name] for name in LEAVES.keys() & composed.shared_functions()}
