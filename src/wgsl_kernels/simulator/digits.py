@@ -263,7 +263,7 @@ def digits(leaves: Mapping[str, Callable[..., Any]]) -> Domain:
     Args:
         leaves: What functions of a module are in float64. On the device they are their text.
     """
-    return Domain("digits", FLOAT32.scalars, leaves, views=_views)
+    return Domain("digits", FLOAT32.scalars, leaves, views=_views, names={"placed": placed})
 
 
 # What is compiled.
@@ -312,7 +312,6 @@ class DigitsModule(ModuleCompiler):
         """Take a module; its first place has this number."""
         self.first_site = first_site
         super().__init__(module, constants, domain)
-        self.globals["placed"] = placed
 
     def leaf(self, name: str) -> Callable[..., Any]:
         """Return a function that is its text on the device and one of NumPy's in float64."""

@@ -94,7 +94,7 @@ class EntryPoint:
         within = invocations % subgroups.workgroup
         number = invocations // subgroups.workgroup
         known = module.globals
-        known["R"] = run
+        known |= run.names
         known |= module.first_values()
         known |= {module.memory(name): one for name, one in shared.items()}
         for name, node in module.variables.items():
@@ -150,19 +150,24 @@ class EntryPoint:
             number // groups[0] % groups[1],
             number // (groups[0] * groups[1]),
         )
+        u32 = self.module.scalars["u32"]
+
+        def made(*parts: Any) -> list[Any]:
+            return [u32(one) for one in parts]
+
         known: dict[str, Any] = {
-            "local_invocation_id": _u32(*local),
-            "local_invocation_index": _u32(within)[0],
-            "workgroup_id": _u32(*group),
-            "workgroup_index": _u32(number)[0],
-            "num_workgroups": _u32(*groups),
-            "global_invocation_id": _u32(
+            "local_invocation_id": made(*local),
+            "local_invocation_index": made(within)[0],
+            "workgroup_id": made(*group),
+            "workgroup_index": made(number)[0],
+            "num_workgroups": made(*groups),
+            "global_invocation_id": made(
                 *[a * b + c for a, b, c in zip(group, self.size, local, strict=True)]
             ),
-            "subgroup_invocation_id": _u32(subgroups.lane)[0],
-            "subgroup_size": _u32(subgroups.size)[0],
-            "subgroup_id": _u32(within // subgroups.size)[0],
-            "num_subgroups": _u32(-(-subgroups.workgroup // subgroups.size))[0],
+            "subgroup_invocation_id": made(subgroups.lane)[0],
+            "subgroup_size": made(subgroups.size)[0],
+            "subgroup_id": made(within // subgroups.size)[0],
+            "num_subgroups": made(-(-subgroups.workgroup // subgroups.size))[0],
         }
         return [self._given(one, known) for one in self.node.parameters]
 
@@ -216,10 +221,6 @@ def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:
     step = max(1, MOST_LANES // workgroup)
     for first in range(0, total, step):
         yield first, min(step, total - first)
-
-
-def _u32(*parts: Any) -> list[Any]:
-    return [np.asarray(one).astype(np.uint32)[()] for one in parts]
 
 
 def _binding(node: tree.Var) -> tuple[int, int]:

@@ -38,6 +38,7 @@ class Domain:
         has_bits: Whether a float has the bits that it has on a device. If not, what takes floats
             apart as bits is refused.
         views: Returns words of memory as each type of number, by its name; as ``u32`` the words.
+        names: What compiled functions name, beside or in place of what is there for arrays.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Domain:
     )
     has_bits: bool = True
     views: Callable[[Any], dict[str, Any]] = plain_views
+    names: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 FLOAT32 = Domain("float32", _NARROW)

@@ -78,6 +78,11 @@ class Run:
         self.subgroups = subgroups
         self.log = log
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """What compiled functions name of it."""
+        return {"R": self}
+
     def index(self, memory: Memory, at: Any, count: int, mask: Any, site: int) -> Any:
         """Return an index into an array of ``count`` elements, clamped."""
         if self.log is not None:

@@ -117,6 +117,7 @@ class ModuleCompiler:
             (builtins, "bits divided product remainder shifted_left shifted_right"),
         ):
             self.globals |= {name: getattr(where, name) for name in names.split()}
+        self.globals |= domain.names
         for node in in_order_of_need(module.declarations):
             if isinstance(node, tree.Value):
                 self._declare(node)
@@ -313,7 +314,7 @@ class ModuleCompiler:
         if node.value is None:
             assert node.type is not None
             return eval(self.zero(self.named(node.type)), self.globals)
-        writer = FunctionCompiler(self, _EMPTY)
+        writer = self.compiles_functions(self, _EMPTY)
         given = value_of(writer.type_of(node.value))
         is_const = isinstance(node, tree.Value) and node.keyword == "const"
         wanted = given if is_const else concrete(given)

@@ -59,6 +59,7 @@ class FunctionCompiler(CallCompiler):
         for parameter in self.node.parameters:
             given.append(self.fresh(parameter.name))
             self.scopes[0][parameter.name] = Local(given[-1])
+            self.declared(parameter.ident, given[-1])
         self.write("found = None")
         self.body(body)
         self.write("return found")
@@ -119,6 +120,10 @@ class FunctionCompiler(CallCompiler):
             type_ = concrete(type_)
         name = self.kept(self.value(node.value, type_), node.name)
         self.scopes[-1][node.name] = Local(name)
+        self.declared(node.ident, name)
+
+    def declared(self, ident: tree.Ident, name: str) -> None:
+        """Write what follows the declaration of a parameter, a let or a const: nothing."""
 
     def assign(self, node: tree.Assign) -> None:
         if node.target is None:
@@ -177,10 +182,10 @@ class FunctionCompiler(CallCompiler):
         place = self.target(node.target)
         if isinstance(place, MemoryPlace):
             place = self.settled(place)
-        scalar = scalar_of(place.type)
-        assert scalar is not None
-        one = self.number("1", scalar)
-        self.put(place, f"{self.read(place)} {node.operator[0]} {one}")
+        type_ = value_of(place.type)
+        assert isinstance(type_, Scalar)
+        one = self.number("1", type_)
+        self.put(place, self.combined(node.operator[0], self.read(place), type_, one, type_))
 
     def call_statement(self, node: tree.CallStatement) -> None:
         value = self.value(node.call)
@@ -234,13 +239,15 @@ class FunctionCompiler(CallCompiler):
         tests: list[str] = []
         for clause in node.clauses:
             wanted = [one for one in clause.selectors if one is not None]
-            each = [f"({selector} == {self.value(one, type_)})" for one in wanted]
+            values = [self.value(one, type_) for one in wanted]
+            each = [self.combined("==", selector, type_, one, type_) for one in values]
             tests.append(self.kept(" | ".join(each) if each else "false", "c"))
         known = " | ".join(tests)
         for clause, test in zip(node.clauses, tests, strict=True):
+            here = f"narrowed({rest}, {test})"
             if None in clause.selectors:
-                test = f"np.logical_not({known}) | {test}"
-            self.write(f"m = narrowed({rest}, {test})")
+                here = f"joined(excluded({rest}, {known}), {here})"
+            self.write(f"m = {here}")
             self.write("if holds(m):")
             self.inner(clause.body)
             self.write(f"{left} = joined({left}, m)")

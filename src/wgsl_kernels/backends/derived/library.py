@@ -133,5 +133,4 @@ LEAVES: Mapping[str, Callable[..., Any]] = {
 
 def leaves_of(composed: Composed) -> dict[str, Callable[..., Any]]:
     """Return what stands on NumPy for a composed text's functions from ``shaders/lib``."""
-    ours = composed.shared_functions(parse(composed.source_map.composed))
-    return {name: LEAVES[name] for name in LEAVES.keys() & ours}
+    return {name: LEAVES[name] for name in LEAVES.keys() & composed.shared_functions()}

@@ -31,6 +31,7 @@ PARTIALS = "wk_partials"
 STATUS = "wk_status"
 PARAMS = "wk_params"
 
+_FUNCTION = re.compile(r"^fn\s+(\w+)", re.MULTILINE)
 _UNIFORM_POINTER = re.compile(r"\bptr\s*<\s*uniform\b")
 
 
@@ -157,14 +158,15 @@ class Composed:
         words = str(error).removeprefix(f"{self.kernel}: ")
         return coded(error.code, f"{self.kernel}: {pointed(text, place, words)}")
 
-    def shared_functions(self, module: tree.Module) -> frozenset[str]:
-        """Return the functions of its tree that are the library's, or the composer's own."""
+    def shared_functions(self) -> frozenset[str]:
+        """Return the functions of its text that are the library's, or the composer's own."""
         found: list[str] = []
-        for name, node in module.functions.items():
-            at = self.source_map.composed.place(node.ident.begin)
+        text = self.source_map.composed
+        for one in _FUNCTION.finditer(text.text):
+            at = text.place(one.start(1))
             _, place = self.source_map.origin(at.line, at.column)
             if place.file.startswith("lib/") or place.file == COMPOSED:
-                found.append(name)
+                found.append(one[1])
         return frozenset(found)
 
     @functools.cached_property
