@@ -39,7 +39,7 @@ class Walk:
         first = arrays[one.elements[0].name]
         self.n, self.rows = first.shape[-1], math.prod(first.shape[:-1])
         self.size = part_size(self.n)
-        self.parts = -(-self.n // self.size)
+        self.parts = max(-(-self.n // self.size), 1)
         self.exclusive, self.backward = exclusive, backward
         self.whole = {
             each.name: arrays[each.name].reshape(self.rows if each.is_wide else 1, self.n)
@@ -57,7 +57,7 @@ class Walk:
             rows = rows[:, ::-1]
         padded = np.zeros((rows.shape[0], self.parts * self.size), rows.dtype)
         padded[:, : self.n] = rows
-        return padded.reshape(-1, self.parts, self.size)
+        return padded.reshape(rows.shape[0], self.parts, self.size)
 
     def joined(self, steps: Sequence[Any], dtype: Any) -> Array:
         """Return as rows what each step through the parts gave."""
