@@ -114,7 +114,7 @@ def test_each_cache_is_in_the_table_of_what_is_kept(figures: Any) -> None:
     there = figures.caches(_modules(figures))
 
     assert {f"wgsl_kernels.{name}": int(count) for name, count in rows} == there
-    assert there.total() <= 58  # that is all: say in the table what a new one is for
+    assert there.total() <= 59  # that is all: say in the table what a new one is for
 
 
 def test_one_module_is_imported_by_name_from_a_floor_above() -> None:
