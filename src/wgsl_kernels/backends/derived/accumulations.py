@@ -25,6 +25,7 @@ from wgsl_kernels.wgsl.derive.accumulations import (
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.linear import adds, is_linear
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.derive.accumulations import Form
+    from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
     from wgsl_kernels.wgsl.syntax.tree import Function
 
@@ -143,7 +145,8 @@ def derived(
     names, scalar = _names(shader), scalar_of_dtype(dtype)
     imports: tuple[str, ...] = ()
     while True:
-        derivation = _derivation(shader, shader.source.digest, scalar, names, imports)
+        source = shader.source
+        derivation = _derivation(source.own.text, source.digest, shader, scalar, names, imports)
         found = derive(derivation)
         known = derivation.source.declared
         missing = [one for one in found.imports if one.rpartition("::")[2] not in known]
@@ -165,14 +168,16 @@ def derived_by(
     return derived(shader, dtype, lambda one: one.gradient(path, wanted))
 
 
-@functools.lru_cache(maxsize=64)
+@once_per_text
 def _derivation(
-    shader: ShaderKernel,
+    text: Text,
     digest: bytes,
+    shader: ShaderKernel,
     scalar: str,
     names: tuple[str, ...],
     imports: tuple[str, ...],
 ) -> Derivation:
+    del text, digest  # by which, with the files that it imports, it is kept
     source = shader.source if not imports else _importing(shader, imports)
     return Derivation(shader, source, scalar, _base(shader, source, names, scalar))
 

@@ -58,7 +58,8 @@ class Shaders:
         self.is_zero = pulled is not None and pulled.is_zero
         taken = {each.name for each in self.one.elements}
         self.upstream, self.result = _free("dy", taken), _free("wk_result", taken)
-        self.head = f"{derivation.given()}{found.text}"
+        enabled = "enable f16;\n" if derivation.scalar == "f16" else ""
+        self.head = f"{enabled}{derivation.given()}{found.text}"
         self._attrs = derivation.source.structs.get("Attrs")
         named = NamedTypes([*declared(self.head), *parse(common()).declarations])
         every = Passes(self.one, pulled, self.upstream, self.result)

@@ -80,7 +80,7 @@ class HostKernel:
         else:
             shape, dtype = x.shape, given[self.wanted].dtype
         is_derivative = self.wanted is not None or bool(self.path)
-        if not x.size and (is_derivative or made.one.form != "reduce"):
+        if not x.size and (is_derivative or made.one.form != "reduce" or not x.shape[0]):
             return np.zeros(shape, dtype)
         with made.functions.with_attributes(attrs) as call:
             walk = Walk(made.one, made.pulled, call, given, **how)

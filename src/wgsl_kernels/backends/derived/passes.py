@@ -413,4 +413,4 @@ class Passes:
 
 def part_size(n: int) -> int:
     """Return how many elements of a row one invocation takes."""
-    return n if n <= 16 else 1 << math.ceil(math.log2(n) / 2)
+    return max(n, 1) if n <= 16 else 1 << math.ceil(math.log2(n) / 2)

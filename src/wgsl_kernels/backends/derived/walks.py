@@ -39,7 +39,7 @@ class Walk:
         first = arrays[one.elements[0].name]
         self.n, self.rows = first.shape[-1], math.prod(first.shape[:-1])
         self.size = part_size(self.n)
-        self.parts = -(-self.n // self.size)
+        self.parts = max(-(-self.n // self.size), 1)
         self.exclusive, self.backward = exclusive, backward
         self.whole = {
             each.name: arrays[each.name].reshape(self.rows if each.is_wide else 1, self.n)
@@ -57,7 +57,7 @@ class Walk:
             rows = rows[:, ::-1]
         padded = np.zeros((rows.shape[0], self.parts * self.size), rows.dtype)
         padded[:, : self.n] = rows
-        return padded.reshape(-1, self.parts, self.size)
+        return padded.reshape(rows.shape[0], self.parts, self.size)
 
     def joined(self, steps: Sequence[Any], dtype: Any) -> Array:
         """Return as rows what each step through the parts gave."""
@@ -108,7 +108,7 @@ class Walk:
         """Return the total of each part."""
         return self.full(self.states(self.full(self.call("init")))[0])
 
-    def befores(self, totals: Any) -> tuple[Any, Any]:
+    def starts(self, totals: Any) -> tuple[Any, Any]:
         """Return the accumulator before each part, and that of each row."""
         total, found = self.full(self.call("init"), (self.rows,)), list[Any]()
         for part in range(self.parts):
@@ -125,12 +125,12 @@ class Walk:
             return _mapped(np.zeros_like, to)
         return self.call("by_combine", before, after, to)
 
-    def passed(self, befores: Any, totals: Any, to: Any, own: Any = None) -> Any:
+    def passed(self, starts: Any, totals: Any, to: Any, own: Any = None) -> Any:
         """Return the cotangent of what each part comes to, from that of each row."""
         found: list[Any] = [None] * self.parts
         for part in reversed(range(self.parts)):
             found[part] = to
-            to = self.back(_at(befores, part), _at(totals, part), to)
+            to = self.back(_at(starts, part), _at(totals, part), to)
             to = to if own is None else self.call("plus", to, _at(own, part))
             to = self.full(to, (self.rows,))
         return _stacked(found)
@@ -179,12 +179,12 @@ def forward(walk: Walk, dtype: Any) -> Array:
     """Return the accumulation itself, [rows] or [rows, n]."""
     form, n = walk.one.form, np.uint32(walk.n)
     totals = walk.totals()
-    befores, total = walk.befores(totals)
+    starts, total = walk.starts(totals)
     if form == "reduce":
         return np.array(np.broadcast_to(walk.call("finish", total, n), (walk.rows,)), dtype)
     if form == "apply":
         return _rows(walk, walk.call("apply", *_applied(walk, total)), dtype)
-    _, states = walk.states(befores, keep=True)
+    _, states = walk.states(starts, keep=True)
     found: list[Any] = []
     for k, state in enumerate(states):
         if walk.exclusive:
@@ -206,7 +206,7 @@ def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
     n = np.uint32(walk.n)
     direct: Any = 0
     totals = walk.totals()
-    befores, total = walk.befores(totals)
+    starts, total = walk.starts(totals)
     if one.form == "reduce":
         to = walk.call("by_finish", total, n, dy.reshape(walk.rows))
     else:
@@ -227,9 +227,9 @@ def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
         return _rows(walk, found + direct, dtype)
     # from init on: what is before a part may be written otherwise than a chain of steps
     _, states = walk.states(walk.full(walk.call("init")), keep=True)
-    to = walk.passed(befores, totals, to)
+    to = walk.passed(starts, totals, to)
     if "by_second" in pulled.there:
-        to = walk.full(walk.call("by_second", befores, totals, to))
+        to = walk.full(walk.call("by_second", starts, totals, to))
     else:
         to = _mapped(np.zeros_like, to)
     _, steps = walk.backwards(states, to, None)
@@ -240,8 +240,8 @@ def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
 
 def _scan_gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
     totals = walk.totals()
-    befores, _ = walk.befores(totals)
-    _, states = walk.states(befores, keep=True)
+    starts, _ = walk.starts(totals)
+    _, states = walk.states(starts, keep=True)
 
     def met(k: int, state: Any, to: Any) -> Any:
         number = walk.number(k) + np.uint32(not walk.exclusive)
@@ -250,7 +250,7 @@ def _scan_gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
     none = _mapped(np.zeros_like, totals)
     own, _ = walk.backwards(states, none, met)
     last = _at(none, 0)
-    to = walk.passed(befores, totals, last, walk.full(own))
+    to = walk.passed(starts, totals, last, walk.full(own))
     return walk.joined(walk.backwards(states, to, met)[1], dtype)
 
 

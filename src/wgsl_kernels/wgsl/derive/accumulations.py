@@ -122,8 +122,9 @@ class Pulled:
         of: The accumulation.
         wanted: The input.
         text: Its functions and those that pull cotangents back: ``by_finish(a, n, to)``,
-            ``by_settle(a, n, to)``, ``by_combine(a, b, to)``, ``by_second`` of b, ``by_step(a, lifted elements, i,
-            to)``, ``by_settled(elements, i, n, settled, to)`` and ``by_apply`` likewise. ``plus``
+            ``by_settle(a, n, to)``, ``by_combine(a, b, to)``, ``by_second`` of b,
+            ``by_step(a, lifted elements, i, to)``,
+            ``by_settled(elements, i, n, settled, to)`` and ``by_apply`` likewise. ``plus``
             adds cotangents of accumulators, ``plus_settled`` those of what ``apply`` is given.
         there: Which of these there are; the others are zero throughout.
         imports: What the text names that must be imported.
