@@ -8,7 +8,6 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
-from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

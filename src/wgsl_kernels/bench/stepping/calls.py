@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases
+from wgsl_kernels.bench.checking import cases, sizes, specials
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.step import stepped_call
@@ -52,7 +52,7 @@ def case_named(samples: Sequence[Sample], text: str) -> Case:
         ArgumentError: There is none.
     """
     for sample in samples:
-        exact = cases.named(sample, text)
+        exact = sizes.named(sample, text)
         for case in (exact,) if exact is not None else _cases_of(sample):
             if exact is not None or text in case.id or text.startswith(case.id):
                 return case
@@ -62,9 +62,10 @@ def case_named(samples: Sequence[Sample], text: str) -> Case:
 
 def _cases_of(sample: Sample) -> Iterator[Case]:
     yield cases.plain(sample)
-    yield from cases.sized(sample)
-    yield from cases.special(sample)
-    yield from cases.extreme(sample)
+    for made in (sizes.sized, sizes.untied, sizes.broadcast, sizes.large):
+        yield from made(sample)
+    for made in (specials.special, specials.far, specials.edges, cases.varied):
+        yield from made(sample)
 
 
 def stepped_case(case: Case, wanted: Wanted) -> Trace:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.composing.text.params import Field
     from wgsl_kernels.engine.environment.errors import ShaderError
-    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Place, Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
