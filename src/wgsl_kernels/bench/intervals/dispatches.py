@@ -69,7 +69,7 @@ def run_on_intervals(
     count = groups[0] * groups[1] * groups[2] * x * y * z
     if count > MOST_INVOCATIONS:
         raise OutOfReachError(f"{count} invocations")
-    library = composed.shared_functions() & LIBRARY.keys()
+    library = composed.shared_functions().intersection(LIBRARY)
     constants = tuple(dispatch.module.constants)
     entry = _compile(composed.source_map.composed, composed.entry, constants, library)
     bound: dict[tuple[int, int], IntervalWords] = {}
