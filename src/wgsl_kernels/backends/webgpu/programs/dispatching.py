@@ -91,7 +91,8 @@ def own_dispatch(
         grid: The workgroup counts.
         conditions: The constants of its configuration that are true.
     """
-    source = _OWN.find(shader, None, dict.fromkeys(conditions, True) if conditions else None)
+    is_template = shader.endswith(".wesl")
+    source = _OWN.find(shader, None, dict.fromkeys(conditions, True) if is_template else None)
     composition = composition_of(kernel, source, arguments, params=params)
     facts = {**tensor_facts(arguments), **params}
     return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)
