@@ -44,7 +44,9 @@ class Twin:
         self._made: dict[str, tuple[bytes, Compiled]] = {}
         source = shader.source
         if classify(source, shader.form) != "map":
-            raise ArgumentError(f"{shader.name}: cpu='derive' takes maps; write a CPU kernel.")
+            raise ArgumentError(
+                f"{shader.name}: cpu='derive' takes maps, reductions and scans; write a CPU kernel."
+            )
         for dtype in VARIANTS:
             if dtype in ("float32", "int32", "bool") and op_of(source, dtype) is not None:
                 self.compiled(dtype)
