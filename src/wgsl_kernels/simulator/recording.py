@@ -21,7 +21,7 @@ MOST_EVENTS = 1 << 20
 Kind: TypeAlias = Literal["enter", "leave", "begin", "round", "value", "result"]
 
 
-class Event(NamedTuple):
+class StepEvent(NamedTuple):
     """One thing that the invocation did.
 
     Attributes:
@@ -64,7 +64,7 @@ class MemoryEvent(NamedTuple):
     writer_site: int
 
 
-class Recording:
+class InvocationRecording:
     """The events of one invocation.
 
     Attributes:
@@ -75,7 +75,7 @@ class Recording:
 
     def __init__(self, invocation: int) -> None:
         self.invocation = invocation
-        self.events: list[Event | MemoryEvent] = []
+        self.events: list[StepEvent | MemoryEvent] = []
         self.is_cut = False
         self._first = 0
 
@@ -90,7 +90,7 @@ class Recording:
             lane = -1
         return RecordedRun(count, subgroups, log, self, lane)
 
-    def add(self, event: Event | MemoryEvent) -> None:
+    def add(self, event: StepEvent | MemoryEvent) -> None:
         """Keep an event, if there is room."""
         if len(self.events) < MOST_EVENTS:
             self.events.append(event)
@@ -104,7 +104,12 @@ class RecordedRun(Run):
     log: AccessLog
 
     def __init__(
-        self, count: int, subgroups: Subgroups, log: AccessLog, recording: Recording, lane: int
+        self,
+        count: int,
+        subgroups: Subgroups,
+        log: AccessLog,
+        recording: InvocationRecording,
+        lane: int,
     ) -> None:
         super().__init__(count, subgroups, log)
         self.recording = recording
@@ -115,34 +120,34 @@ class RecordedRun(Run):
     def begin(self, number: int, mask: Any) -> None:
         """Note that a statement begins."""
         if self._is_on(mask):
-            self.recording.add(Event("begin", number))
+            self.recording.add(StepEvent("begin", number))
 
     def begin_round(self, number: int, mask: Any) -> None:
         """Note that a round of a loop begins."""
         if self._is_on(mask):
-            self.recording.add(Event("round", number))
+            self.recording.add(StepEvent("round", number))
 
     def enter(self, number: int, mask: Any, given: Sequence[tuple[str, Any]]) -> None:
         """Note that a function begins, with its arguments by name."""
         if self._is_on(mask):
             values = tuple([(name, self._own(value)) for name, value in given])
-            self.recording.add(Event("enter", number, values))
+            self.recording.add(StepEvent("enter", number, values))
 
     def leave(self, mask: Any) -> None:
         """Note that a function ends, for those who entered it."""
         if self._is_on(mask):
-            self.recording.add(Event("leave", -1))
+            self.recording.add(StepEvent("leave", -1))
 
     def value(self, number: int, mask: Any, value: Any) -> Any:
         """Note a value, and return it."""
         if self._is_on(mask):
-            self.recording.add(Event("value", number, self._own(value)))
+            self.recording.add(StepEvent("value", number, self._own(value)))
         return value
 
     def result(self, number: int, mask: Any, value: Any) -> Any:
         """Note the value of a statement, and return it."""
         if self._is_on(mask):
-            self.recording.add(Event("result", number, self._own(value)))
+            self.recording.add(StepEvent("result", number, self._own(value)))
         return value
 
     # Memory.

@@ -15,7 +15,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.wgsl.derive.accumulations import (
     Accumulation,
-    Context,
+    AccumulationNames,
     Element,
     Pulled,
     glue,
@@ -103,11 +103,11 @@ class Derivation:
         return _whole(self.source)
 
     @functools.cached_property
-    def _context(self) -> Context:
+    def _context(self) -> AccumulationNames:
         own = self.source.own
         rules = {**RULES, **custom_rules(own.text, own.module.functions)}
         beside = (*declared(self.given()), *parse(common()).declarations)
-        return Context(beside, rules, self._label)
+        return AccumulationNames(beside, rules, self._label)
 
     def _label(self, begin: int) -> str:
         composed = self._whole.composed

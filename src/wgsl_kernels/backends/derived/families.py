@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.dispatches import DeviceKernel
-from wgsl_kernels.backends.derived.host_kernels import HostKernel, Rows, dtype_given
+from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, Rows, dtype_given
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
@@ -46,7 +46,7 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
         RuntimeWarning: It is zero throughout.
     """
     for wanted in float_elements(shader):
-        made = HostKernel(shader, (), wanted)
+        made = ArrayKernel(shader, (), wanted)
         made.made("float64")
         if DeviceKernel(shader, (), wanted).shaders("float32").is_zero:
             message = f"{shader.name}: the gradient by {wanted} is zero throughout."
@@ -157,7 +157,7 @@ class Family:
     ) -> None:
         shader, origin = self.shader, self.shader.origin
         on_device = DeviceKernel(shader, self.path, wanted)
-        on_host = HostKernel(shader, self.path, wanted)
+        on_host = ArrayKernel(shader, self.path, wanted)
         for backend, func, dtypes in (
             ("webgpu", on_device, _ON_DEVICE), ("cpu", on_host, _ON_HOST)
         ):  # fmt: skip

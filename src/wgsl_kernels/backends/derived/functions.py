@@ -30,7 +30,7 @@ def scalar_of_dtype(dtype: str) -> str:
     return _SCALARS.get(dtype, "i32")
 
 
-class Functions:
+class NumpyFunctions:
     """The functions of a text that lacks nothing."""
 
     def __init__(

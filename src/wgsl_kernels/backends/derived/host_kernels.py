@@ -9,8 +9,8 @@ import numpy as np
 
 from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.context import common
-from wgsl_kernels.backends.derived.functions import Functions
-from wgsl_kernels.backends.derived.walks import Walk, forward, gradient
+from wgsl_kernels.backends.derived.functions import NumpyFunctions
+from wgsl_kernels.backends.derived.walks import PartWalk, forward, gradient
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS
 from wgsl_kernels.engine.registry.signature import find_signature
@@ -38,7 +38,7 @@ def dtype_given(one: Accumulation, dtype: str) -> str:
     return _DTYPES.get(one.gives, "float64" if dtype == "float64" else "float32")
 
 
-class HostKernel:
+class ArrayKernel:
     """A derived kernel on NumPy.
 
     It takes the upstream gradient, where it is a gradient, then the inputs with the axis that is
@@ -83,7 +83,7 @@ class HostKernel:
         if not x.size and (is_derivative or made.one.form != "reduce" or not x.shape[0]):
             return np.zeros(shape, dtype)
         with made.functions.with_attributes(attrs) as call:
-            walk = Walk(made.one, made.pulled, call, given, **how)
+            walk = PartWalk(made.one, made.pulled, call, given, **how)
             found = (
                 forward(walk, dtype) if self.wanted is None else gradient(walk, arrays[0], dtype)
             )
@@ -94,14 +94,14 @@ class HostKernel:
 class _Made:
     one: Accumulation
     pulled: Pulled | None
-    functions: Functions
+    functions: NumpyFunctions
 
     @classmethod
     def of(cls, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> _Made:
         pulled = found if isinstance(found, Pulled) else None
         one = found.of if isinstance(found, Pulled) else found
         beside = f"{derivation.given()}{common().text}\n"
-        functions = Functions(
+        functions = NumpyFunctions(
             derivation.shader.name,
             derivation.source,
             Text(COMPOSED, f"{beside}{found.text}"),
@@ -185,7 +185,7 @@ class GradientTwin:
     def __init__(self, shader: ShaderKernel, wanted: str) -> None:
         """Take a shader and an input."""
         self.shader, self.wanted = shader, wanted
-        self._kernel = HostKernel(shader, (), wanted)
+        self._kernel = ArrayKernel(shader, (), wanted)
 
     def __call__(self, dy: Array, *arrays: Array, **attrs: Any) -> Array:
         """Return the gradient, in the shape of the input."""
@@ -206,7 +206,7 @@ class AccumulationTwin:
         Raises:
             ShaderError: The shader does what does not run on NumPy.
         """
-        self.shader, self._kernel = shader, HostKernel(shader, (), None)
+        self.shader, self._kernel = shader, ArrayKernel(shader, (), None)
 
     def check(self, dtype: str) -> None:
         """Compile it for a dtype.

@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import common, given_names, op_of
-from wgsl_kernels.backends.derived.functions import Functions, scalar_of_dtype
+from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
 from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
@@ -41,7 +41,7 @@ class Twin:
             ShaderError: The shader is no map, or does what does not run on NumPy in float64.
         """
         self.shader = shader
-        self._made: dict[str, tuple[bytes, Compiled]] = {}
+        self._made: dict[str, tuple[bytes, CompiledMap]] = {}
         source = shader.source
         if classify(source, shader.form) != "map":
             raise ArgumentError(
@@ -52,12 +52,12 @@ class Twin:
                 self.compiled(dtype)
                 break
 
-    def compiled(self, dtype: str) -> Compiled:
+    def compiled(self, dtype: str) -> CompiledMap:
         """Return the functions for a first input of this dtype."""
         source = self.shader.source
         digest, found = self._made.get(dtype, (b"", None))
         if found is None or digest != source.digest:
-            found = Compiled(self.shader.name, source, dtype)
+            found = CompiledMap(self.shader.name, source, dtype)
             self._made[dtype] = source.digest, found
         return found
 
@@ -74,7 +74,7 @@ class Twin:
         return self.compiled(dtype).run(values, attrs)
 
 
-class Compiled:
+class CompiledMap:
     """A map on NumPy, for one dtype."""
 
     def __init__(self, kernel: str, source: Source, dtype: str) -> None:
@@ -88,7 +88,9 @@ class Compiled:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
         self.op = op
         whole = _whole(source, scalar_of_dtype(dtype))
-        self._functions = Functions(kernel, source, whole.composed, dtype, partial(_point, whole))
+        self._functions = NumpyFunctions(
+            kernel, source, whole.composed, dtype, partial(_point, whole)
+        )
         self._functions.need(op.name)
 
     def run(self, values: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:

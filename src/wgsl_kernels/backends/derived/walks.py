@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 
-class Walk:
+class PartWalk:
     """An accumulation of arrays whose last axis is combined."""
 
     def __init__(
@@ -175,7 +175,7 @@ def _stacked(values: Sequence[Any]) -> Any:
     return np.stack(values, axis=-1)
 
 
-def forward(walk: Walk, dtype: Any) -> Array:
+def forward(walk: PartWalk, dtype: Any) -> Array:
     """Return the accumulation itself, [rows] or [rows, n]."""
     form, n = walk.one.form, np.uint32(walk.n)
     totals = walk.totals()
@@ -195,7 +195,7 @@ def forward(walk: Walk, dtype: Any) -> Array:
     return walk.joined(found, dtype)
 
 
-def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
+def gradient(walk: PartWalk, dy: Array, dtype: Any) -> Array:
     """Return the gradient by one input, [rows, n]."""
     one, pulled = walk.one, walk.pulled
     assert pulled is not None
@@ -238,7 +238,7 @@ def gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
     return found
 
 
-def _scan_gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
+def _scan_gradient(walk: PartWalk, dy: Array, dtype: Any) -> Array:
     totals = walk.totals()
     starts, _ = walk.starts(totals)
     _, states = walk.states(starts, keep=True)
@@ -254,7 +254,7 @@ def _scan_gradient(walk: Walk, dy: Array, dtype: Any) -> Array:
     return walk.joined(walk.backwards(states, to, met)[1], dtype)
 
 
-def _applied(walk: Walk, total: Any) -> list[Any]:
+def _applied(walk: PartWalk, total: Any) -> list[Any]:
     """Return the arguments of ``apply`` for all elements."""
     n = np.uint32(walk.n)
     settled = walk.full(walk.call("settle", total, n), (walk.rows,))
@@ -263,5 +263,5 @@ def _applied(walk: Walk, total: Any) -> list[Any]:
     return [*values, np.arange(walk.n, dtype=np.uint32), n, column]
 
 
-def _rows(walk: Walk, value: Any, dtype: Any) -> Array:
+def _rows(walk: PartWalk, value: Any, dtype: Any) -> Array:
     return np.array(np.broadcast_to(value, (walk.rows, walk.n)), dtype)

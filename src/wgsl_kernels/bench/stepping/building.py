@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.simulator.recording import Event
+from wgsl_kernels.simulator.recording import StepEvent
 from wgsl_kernels.testing.stepping.steps import MemoryAccess, TracedValue, TraceStep
 from wgsl_kernels.wgsl.instrument.rewrite import LABEL, PRINT
 from wgsl_kernels.wgsl.syntax import tree
@@ -86,7 +86,7 @@ class StepBuilder:
         """Return the steps, without those that are for other elements than the target alone."""
         for number, event in enumerate(self.seen.events):
             double = self.seen.doubles[number] if number < len(self.seen.doubles) else None
-            if isinstance(event, Event):
+            if isinstance(event, StepEvent):
                 self._take(event, double)
             else:
                 self._access(event, double)
@@ -95,7 +95,7 @@ class StepBuilder:
 
     # Events.
 
-    def _take(self, event: Event, double: Any) -> None:
+    def _take(self, event: StepEvent, double: Any) -> None:
         if event.kind == "leave":
             while not isinstance(node := self._open.pop().node, tree.Function):
                 pass
@@ -126,7 +126,7 @@ class StepBuilder:
         else:
             self._value(event, node, double, traced.component)
 
-    def _value(self, event: Event, node: tree.Node, double: Any, component: int | None) -> None:
+    def _value(self, event: StepEvent, node: tree.Node, double: Any, component: int | None) -> None:
         if isinstance(node, tree.Call):
             self._came_from(node.callee.name, component)
         draft = self._current()

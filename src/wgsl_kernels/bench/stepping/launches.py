@@ -60,7 +60,7 @@ class Launched:
 
 
 @dataclass(frozen=True)
-class Place:
+class ElementPlace:
     """An element of a result, and who wrote it.
 
     Attributes:
@@ -84,7 +84,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Call:
+class SteppedCall:
     """A function that was run, on the simulator.
 
     Attributes:
@@ -102,7 +102,7 @@ class Call:
         ]
         return ["" if one is None else one.name for one in found]
 
-    def place(self, name: str, index: tuple[int, ...] | None) -> Place:
+    def place(self, name: str, index: tuple[int, ...] | None) -> ElementPlace:
         """Return who wrote an element of a result.
 
         Args:
@@ -114,7 +114,7 @@ class Call:
         """
         names = self.names()
         chosen = [n for n, one in enumerate(names) if one and name in ("", one)]
-        found: Place | None = None
+        found: ElementPlace | None = None
         if chosen:
             output = self.outputs[chosen[0]]
             at = tuple([0] * output.ndim) if index is None else index
@@ -125,7 +125,7 @@ class Call:
         what = f"{name!r}" if name else "of a result"
         raise ArgumentError(f"step: at is {what}; results: {listed}.")
 
-    def _writer(self, output: Tensor, index: tuple[int, ...]) -> Place | None:
+    def _writer(self, output: Tensor, index: tuple[int, ...]) -> ElementPlace | None:
         array: GpuArray = output._array_on(find_driver("simulator"))
         if array.storage is None:
             return None
@@ -136,7 +136,7 @@ class Call:
             for name, begin, size, writer in one.writers(array.storage.buffer):
                 at = (byte - begin) // size
                 if 0 <= at < len(writer) and writer[at] >= 0:
-                    return Place(name, index, one, int(writer[at]), byte - begin)
+                    return ElementPlace(name, index, one, int(writer[at]), byte - begin)
         return None
 
 
@@ -152,7 +152,7 @@ def _checked(index: tuple[int, ...], output: Tensor, name: str) -> tuple[int, ..
     raise ArgumentError(f"step: at is {name}{list(index)}; the result has shape {list(shape)}.")
 
 
-def called(f: Callable[..., Any], args: Sequence[Any]) -> Call:
+def called(f: Callable[..., Any], args: Sequence[Any]) -> SteppedCall:
     """Run a function on the simulator, each kernel by itself, and return what it did.
 
     Raises:
@@ -183,4 +183,4 @@ def called(f: Callable[..., Any], args: Sequence[Any]) -> Call:
             outputs = outputs_of(f, args)
             driver.evaluate([one._array_on(driver) for one in outputs])
             device.flush()
-    return Call(tuple(launched), tuple(outputs))
+    return SteppedCall(tuple(launched), tuple(outputs))

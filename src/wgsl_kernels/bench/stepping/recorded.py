@@ -11,7 +11,7 @@ from wgsl_kernels.simulator.accesses import AccessLog
 from wgsl_kernels.simulator.dispatch import compile_entry
 from wgsl_kernels.simulator.domains import FLOAT32, Domain, float64
 from wgsl_kernels.simulator.places import RefusedError
-from wgsl_kernels.simulator.recording import Event, MemoryEvent, Recording
+from wgsl_kernels.simulator.recording import InvocationRecording, MemoryEvent, StepEvent
 from wgsl_kernels.simulator.tracing import TracedModule
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 
@@ -36,7 +36,7 @@ class Recorded:
     """
 
     module: TracedModule
-    events: Sequence[Event | MemoryEvent]
+    events: Sequence[StepEvent | MemoryEvent]
     doubles: Sequence[Any]
     is_cut: bool
     log: AccessLog
@@ -78,18 +78,18 @@ def recorded(launched: Launched, invocation: int, author: AuthorsText) -> Record
 
 def _run(
     launched: Launched, invocation: int, compiler: Any, domain: Domain
-) -> tuple[Recording, TracedModule, AccessLog]:
+) -> tuple[InvocationRecording, TracedModule, AccessLog]:
     launch, plain = launched.launch, launched.launch.entry
     entry = compile_entry(plain.module.text, plain.node.name, plain.module.given, domain, compiler)
-    recording, log = Recording(invocation), AccessLog()
+    recording, log = InvocationRecording(invocation), AccessLog()
     bound = {key: words.copy() for key, words in launched.before.items()}
     entry.run(launch.groups, bound, subgroup_size=launch.lanes, log=log, runs=recording.part)
     assert isinstance(entry.module, TracedModule)
     return recording, entry.module, log
 
 
-def _what(one: Event | MemoryEvent) -> tuple[Any, ...]:
+def _what(one: StepEvent | MemoryEvent) -> tuple[Any, ...]:
     """Return what an event is, whatever its value."""
-    if isinstance(one, Event):
+    if isinstance(one, StepEvent):
         return one.kind, one.number
     return one.memory.name, one.at, one.is_written

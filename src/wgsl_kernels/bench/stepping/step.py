@@ -18,7 +18,7 @@ from wgsl_kernels.wgsl.errors.words import shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.bench.stepping.launches import Call, Launched, Place
+    from wgsl_kernels.bench.stepping.launches import ElementPlace, Launched, SteppedCall
     from wgsl_kernels.bench.stepping.recorded import Recorded
     from wgsl_kernels.testing.stepping.steps import TraceStep
 
@@ -34,7 +34,7 @@ def stepped(f: Callable[..., Any], args: Sequence[Any] = (), **wanted: Any) -> T
 
 
 def stepped_call(
-    call: Call,
+    call: SteppedCall,
     *,
     at: Any = None,
     invocation: Any = None,
@@ -78,7 +78,7 @@ def _element(at: Any) -> tuple[str, tuple[int, ...] | None]:
     return name or "", index
 
 
-def _dispatch(call: Call, number: Any) -> Launched:
+def _dispatch(call: SteppedCall, number: Any) -> Launched:
     count = len(call.launched)
     if number is None:
         return call.launched[-1]
@@ -123,7 +123,9 @@ def _invocation(launched: Launched, invocation: Any, workgroup: Any) -> int:
     return number * size[0] * size[1] * size[2] + flat
 
 
-def _traced(call: Call, launched: Launched, number: int, target: Place | None) -> Trace:
+def _traced(
+    call: SteppedCall, launched: Launched, number: int, target: ElementPlace | None
+) -> Trace:
     size, groups = launched.launch.entry.size, launched.launch.groups
     count = size[0] * size[1] * size[2]
     group, local = _places(number // count, groups), _places(number % count, size)

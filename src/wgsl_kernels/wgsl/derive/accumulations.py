@@ -94,7 +94,7 @@ class Accumulation:
 
 
 @dataclass(frozen=True)
-class Context:
+class AccumulationNames:
     """What functions may name, and how they are derived.
 
     Attributes:
@@ -148,7 +148,7 @@ class Pulled:
         return not (self.through_total or "by_apply" in self.there)
 
 
-def pulled_back(one: Accumulation, wanted: str, context: Context) -> Pulled:
+def pulled_back(one: Accumulation, wanted: str, context: AccumulationNames) -> Pulled:
     """Return the functions of a gradient by one input.
 
     Raises:
@@ -194,7 +194,7 @@ def _check_total(forward: Forward, init: Function) -> None:
         raise NotDerivableError(f"{message}; at most {MOST_LEAVES} are derived.", -1)
 
 
-def pushed_forward(one: Accumulation, wanted: str, context: Context) -> Accumulation:
+def pushed_forward(one: Accumulation, wanted: str, context: AccumulationNames) -> Accumulation:
     """Return the accumulation that gives slopes times a direction, which is a last input.
 
     It is differentiated in place of the gradient by ``wanted``: what that multiplies the upstream

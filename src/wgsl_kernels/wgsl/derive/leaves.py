@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class StructLeaf:
     """A float that is part of a value.
 
     Attributes:
@@ -28,15 +28,15 @@ class Leaf:
     scalar: str
 
 
-def leaves_of(type_: Type | None) -> list[Leaf]:
+def leaves_of(type_: Type | None) -> list[StructLeaf]:
     """Return the floats of a value of a type."""
     return list(_leaves(type_, ""))
 
 
-def _leaves(type_: Type | None, path: str) -> Iterator[Leaf]:
+def _leaves(type_: Type | None, path: str) -> Iterator[StructLeaf]:
     if isinstance(type_, Scalar):
         if type_.name in FLOATS:
-            yield Leaf(path, type_.name)
+            yield StructLeaf(path, type_.name)
     elif isinstance(type_, Vector):
         for at in range(type_.size):
             yield from _leaves(type_.element, f"{path}[{at}]")
@@ -92,7 +92,7 @@ def pullback(forward: Forward, name: str, function: str, at: int) -> str | None:
     return "\n".join((*lines, "  return wk_found;", "}", ""))
 
 
-def _product(results: Sequence[Leaf], scalar: str) -> str:
+def _product(results: Sequence[StructLeaf], scalar: str) -> str:
     """Return the sum of what each float of the result passes on, as a number of a type."""
     types = {one.scalar for one in results}
     wide = types.pop() if len(types) == 1 else "f32"
@@ -106,7 +106,7 @@ def _product(results: Sequence[Leaf], scalar: str) -> str:
     return total if wide == scalar else f"{scalar}({total})"
 
 
-def addition(name: str, type_: str, leaves: Sequence[Leaf]) -> str:
+def addition(name: str, type_: str, leaves: Sequence[StructLeaf]) -> str:
     """Return the function that adds the floats of two values of a type."""
     lines = [f"fn {name}(a: {type_}, b: {type_}) -> {type_} {{", "  var sum = a;"]
     lines += [f"  sum{one.path} = a{one.path} + b{one.path};" for one in leaves]
