@@ -36,6 +36,7 @@ scripts/make_venv.sh "$away/env"
 
 cd "$away"
 env/bin/wgsl-kernels info
+env/bin/wgsl-kernels new Thrice --form map
 env/bin/python -W error - << 'END'
 import sys
 from importlib.resources import files

@@ -1,8 +1,9 @@
-"""Shaders that are edited while a program runs: `watch` has its next calls see them."""
+"""Shaders under work: `watch` has a program's next calls see edits, `step` traces an invocation."""
 
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
 import threading
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.drivers.driver import Driver
     from wgsl_kernels.engine.execution.plans import Plan
     from wgsl_kernels.engine.registry.registry import Kernel
+    from wgsl_kernels.testing.stepping.trace import Trace
 
 ENDINGS = (".wgsl", ".wesl", ".toml")
+_STEPPER = "wgsl_kernels.bench.stepping.step"
+"""What traces an invocation, imported by name when one is asked for: its floor is above."""
 _SETTLED_MS = 30
 """How long after a change one waits for more of the same save."""
 _TRIED = 8
@@ -164,6 +168,50 @@ def watch(*folders: str | Path, say: Callable[[str], object] | None = None) -> W
         watching.say = function("watch", "say", say)
     watching.start()
     return watching
+
+
+def step(
+    f: Callable[..., Any],
+    *args: Any,
+    at: str | int | tuple[int, ...] | None = None,
+    invocation: int | tuple[int, ...] | None = None,
+    workgroup: int | tuple[int, ...] | None = None,
+    dispatch: int | None = None,
+) -> Trace:
+    """Return what one invocation of a kernel does, line by line, in float32 beside float64.
+
+    ``f`` runs on the simulator, each kernel by itself, and the dispatch runs again with one
+    invocation noted. Print the trace, or have a notebook show it; its ``steps`` are values.
+
+    Args:
+        f: Runs the kernel; what else it wants beside ``args`` a ``lambda`` may give.
+        *args: Its arguments.
+        at: The element of a result whose last writer is traced, as ``"y[3, 5]"`` or ``(3, 5)``; by
+            default the first one.
+        invocation: Instead of that an invocation along x, y and z, those that are missing 0; of the
+            whole grid, or of ``workgroup``.
+        workgroup: The workgroup, likewise.
+        dispatch: Which dispatch, from 1; by default the last.
+
+    Returns:
+        The trace. Where ``first`` is no None, float32 and float64 part there by more than 8 of 24
+        bits; at ``worst`` most is lost.
+
+    Raises:
+        ArgumentError: There is no such element, invocation or dispatch, or no shader runs.
+        ShaderError: The shader does what is not simulated.
+
+    Example:
+        >>> trace = wk.dev.step(wk.square, wk.tensor([3.0]), at="y[0]")
+        >>> trace.got, [one.text for one in trace if one.kind == "return" and one.is_own]
+        (9.0, ['return x * x'])
+    """
+    function("step", "f", f)
+    bench = importlib.import_module(_STEPPER)
+    trace: Trace = bench.stepped(
+        f, args, at=at, invocation=invocation, workgroup=workgroup, dispatch=dispatch
+    )
+    return trace
 
 
 def _folder(given: Any) -> Path:

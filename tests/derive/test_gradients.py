@@ -274,10 +274,6 @@ REFUSED = {
         "  for (var t = x; t < 3.0; t += 1.0) { s += t; }\n  return s;\n}\n",
         ":3:8: ", "a counter of a loop",
     ),
-    "a reduction": (
-        "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a + b; }\n",
-        "", "takes maps of floats",
-    ),
 }  # fmt: skip
 
 

@@ -87,8 +87,9 @@ def test_integers_are_integers() -> None:
 @pytest.mark.parametrize(
     ("text", "error", "words"),
     [
-        ("fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a + b; }",
-         wk.ArgumentError, "cpu='derive' takes maps"),
+        ("@compute @workgroup_size(64)\nfn main(@builtin(global_invocation_id) id: vec3<u32>) {\n"
+         "  store_y(id.x, load_x(id.x));\n}\n",
+         wk.ArgumentError, "cpu='derive' takes maps, reductions and scans"),
         ("fn op(x: f32) -> f32 {\n  return nothing(x);\n}\n", wk.ShaderError, "nothing"),
     ],
 )  # fmt: skip

@@ -83,6 +83,7 @@ def test_a_right_kernel_passes_every_check() -> None:
             "gradient parity",
             "gradient parity",
             "second order",
+            "special values",
             "derived",
             "upstream",
             "repeated",

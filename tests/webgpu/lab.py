@@ -151,7 +151,7 @@ def run_map(
 ) -> Array:
     """Run a map on arrays (views and broadcasts included) and scalars; return y."""
     operands, arrays = [], {}
-    facts: dict[str, Any] = {"y_size": expected.size, "wk_shape": expected.shape, **(attrs or {})}
+    facts: dict[str, Any] = {"y_size": expected.size, "wk_space0": expected.shape, **(attrs or {})}
     facts |= {"wk_run_bits": run_bits, "wk_first": 0}
     for name, given in inputs.items():
         if not isinstance(given, np.ndarray):

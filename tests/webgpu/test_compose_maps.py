@@ -177,7 +177,8 @@ def test_hold_stops_the_driver_from_folding_the_same_array() -> None:
         [operand("y", x)],
         options=Options(held=("b",)),
     )
-    assert "hold(b[wk_i])" in composed.text
+    assert "let wk_v1 = b[wk_i];" in composed.text
+    assert "hold(wk_v1)" in composed.text
     found = lab().run(composed, {"a": x, "b": x, "y": x}, {"y_size": 4, "wk_run_bits": 31})
     y = np.frombuffer(found["y"], np.float32)
     np.testing.assert_array_equal(np.isnan(y), [True, True, False, False])

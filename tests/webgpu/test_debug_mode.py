@@ -88,6 +88,40 @@ def test_a_shader_prints_with_its_line_and_asserts(capsys: pytest.CaptureFixture
     ]
 
 
+@pytest.mark.parametrize("backend", ["webgpu", "simulator"])
+def test_a_shader_prints_vectors_and_other_types_with_labels(
+    backend: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wk.wgsl_kernel(
+        "Told",
+        """fn op(x: T) -> T {
+          let v = vec3<f32>(x, x * x, 1.0);
+          wk_print(v); // @the powers
+          wk_print(vec2<i32>(i32(x), -3));
+          wk_print(x > 2.0); // @large
+          wk_print(u32(x)); // plain
+          return x;
+        }""",
+        override=True,
+    )
+    with wk.use_backend(backend), wk.config.using(debug=True):
+        run("Told", wk.tensor([1.5, 4.0])).numpy()
+    lines = [line.partition(": ")[2].split(":", 3) for line in capsys.readouterr().out.splitlines()]
+    told = [(int(line), rest) for _, line, _, rest in lines]
+
+    first = told[0][0]
+    assert sorted((line - first, rest) for line, rest in told) == [
+        (0, " the powers: invocation 0: (1.5, 2.25, 1)"),
+        (0, " the powers: invocation 1: (4, 16, 1)"),
+        (1, " invocation 0: (1, -3)"),
+        (1, " invocation 1: (4, -3)"),
+        (2, " large: invocation 0: false"),
+        (2, " large: invocation 1: true"),
+        (3, " invocation 0: 1"),
+        (3, " invocation 1: 4"),
+    ]
+
+
 def test_the_switch_reaches_captured_steps_and_what_runs_beside_fused_groups() -> None:
     wk.wgsl_kernel("Held", "fn op(x: T) -> T {\n  wk_assert(x < 3.0);\n  return x;\n}\n")
 

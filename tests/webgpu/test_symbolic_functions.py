@@ -25,7 +25,7 @@ from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.runtime.function import Lowered
+    from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram
     from wgsl_kernels.testing import Sample
 
 pytestmark = pytest.mark.gpu
@@ -35,7 +35,7 @@ BY_KERNEL = {
     for name, rows in groupby(sorted(SAMPLES, key=lambda one: one.kernel), lambda one: one.kernel)
     if (kernel := wk.get_kernel(name, "webgpu")) is not None and kernel.repeats
 }
-Pair = tuple["Lowered | None", "Lowered | None"]
+Pair = tuple["FunctionProgram | None", "FunctionProgram | None"]
 
 
 @pytest.fixture(name="lowered")
@@ -43,7 +43,7 @@ def _lowered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Pair]]:
     """Have each function that is run symbolically run so twice; give what came of it."""
     found: list[Pair] = []
 
-    def twice(*args: Any, **options: Any) -> Lowered | None:
+    def twice(*args: Any, **options: Any) -> FunctionProgram | None:
         one, two = (lower_function(*args, **options) for _ in range(2))
         found.append((one, two))
         return one

@@ -1,5 +1,6 @@
 // finish is written finsh, and silently left out.
 // finds: misspelt-hook
+// warns: True
 // cpu: np.sqrt(np.sum(x * x, axis=-1))
 // shapes: (3, 5)
 // y: x.like(shape=x.shape[:-1])

@@ -25,6 +25,20 @@ _STOPS = np.array(
     np.float64,
 )  # fmt: skip
 """Colours from low to high. Source: viridis, by Smith and van der Walt, in the public domain."""
+_SHAPES = """
+A 010101111101101 B 110101110101110 C 011100100100011 D 110101101101110 E 111100110100111
+F 111100110100100 G 011100101101011 H 101101111101101 I 111010010010111 J 001001001101010
+K 101101110101101 L 100100100100111 M 101111111101101 N 110101101101101 O 010101101101010
+P 110101110100100 Q 010101101110011 R 110101110101101 S 011100010001110 T 111010010010010
+U 101101101101111 V 101101101101010 W 101101111111101 X 101101010101101 Y 101101010010010
+Z 111001010100111 0 111101101101111 1 010110010010111 2 110001010100111 3 110001010001110
+4 101101111001001 5 111100110001110 6 011100111101111 7 111001010010010 8 111101111101111
+9 111101111001110 . 000000000000010 - 000000111000000 + 000010111010000 : 000010000010000
+"""
+_LETTERS = {
+    one: int(two, 2) for one, two in zip(_SHAPES.split()[::2], _SHAPES.split()[1::2], strict=True)
+}
+"""Letters of 3 by 5 pixels, row by row."""
 _NAN, _HIGH, _LOW = (255, 0, 255), (255, 255, 255), (0, 0, 0)
 """What NaN, infinity and -infinity look like."""
 
@@ -78,6 +92,35 @@ def beside(pictures: list[Array]) -> Array:
     row = [part for one in pictures for part in (one, gap)][:-1]
     times = max(1, SHOWN // height)
     return np.concatenate(row, axis=1).repeat(times, axis=0).repeat(times, axis=1)
+
+
+def titled(picture: Array, words: list[str]) -> Array:
+    """Return pictures of one width, side by side, with words above each, in black on white.
+
+    Letters are 5 pixels high, twice that where there is room for them.
+    """
+    count = len(words)
+    width = picture.shape[1] // count
+    longest = max(len(one) for one in words)
+    times = 2 if (longest * 4 + 2) * 2 <= width else 1
+    head = np.full((9 * times, picture.shape[1], 3), 255, np.uint8)
+    for number, one in enumerate(words):
+        marks = _lettered(one).repeat(times, axis=0).repeat(times, axis=1)
+        begin = number * width + 2 * times
+        room = head[2 * times : 7 * times, begin : begin + marks.shape[1]]
+        room[marks[:, : room.shape[1]]] = 0
+    return np.concatenate([head, picture])
+
+
+def _lettered(words: str) -> Array:
+    """Return a mask of 5 rows with the words' letters, 3 columns and a gap each."""
+    found = np.zeros((5, 4 * max(1, len(words))), bool)
+    for number, letter in enumerate(words.upper()):
+        bits = _LETTERS.get(letter, 0)
+        for row in range(5):
+            for column in range(3):
+                found[row, 4 * number + column] = bits >> (14 - 3 * row - column) & 1
+    return found
 
 
 def write_png(path: Path, pixels: Array) -> None:

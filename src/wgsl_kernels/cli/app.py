@@ -1,5 +1,6 @@
 """The commands, as typer reads them; each hands its work to a module of its own."""
 
+import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
@@ -321,3 +322,49 @@ def show_program(
         print_json({"name": name, "dispatches": lines_of(seen)})
     else:
         typer.echo(seen.show())
+
+
+@app.command("step")
+def step_through(
+    target: Annotated[
+        str, typer.Argument(help="A Python file, a shader file, file.py:Kernel, or a kernel.")
+    ],
+    more: Annotated[
+        list[str] | None,
+        typer.Argument(help="The kernel of a Python file; shapes of its inputs, as 64x32."),
+    ] = None,
+    at: Annotated[
+        str, typer.Option(help="The element of a result, as y[3,5]; by default a wrong one.")
+    ] = "",
+    invocation: Annotated[
+        str, typer.Option(help="The invocation instead, as x,y,z; with --workgroup within that.")
+    ] = "",
+    workgroup: Annotated[str, typer.Option(help="The workgroup, as x,y,z.")] = "",
+    dispatch: Annotated[
+        int | None, typer.Option(min=1, help="Which dispatch of the call; by default the last.")
+    ] = None,
+    case: Annotated[str, typer.Option(help="The case of a sample with this in its name.")] = "",
+    dtype: Annotated[str, typer.Option(help="Of inputs of the given shapes.")] = "float32",
+    whole: Annotated[
+        bool, typer.Option("--whole", help="With all rounds, and the package's own loops.")
+    ] = False,
+    plain: Annotated[
+        bool, typer.Option("--plain", help="Print the steps, in a terminal too.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Step through one invocation of a kernel, line by line, float32 beside float64."""
+    from wgsl_kernels.cli.step import asked_for, traced
+    from wgsl_kernels.cli.stepping import browse
+    from wgsl_kernels.testing.stepping.text import text_of
+
+    with telling_errors():
+        wanted = asked_for(at, invocation, workgroup, dispatch)
+        trace = traced(target, more or [], dtype, case, wanted)
+    to = console()
+    if as_json:
+        print_json(trace.to_dict())
+    elif plain or not (to.is_terminal and sys.stdin.isatty()):
+        typer.echo(text_of(trace, whole=whole))
+    else:
+        browse(to, trace, whole=whole)

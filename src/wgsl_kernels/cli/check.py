@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ def remember(verdict: Verdict) -> None:
 
 
 def check_target(target: str | None, asked: CheckOptions, *, everything: bool = False) -> Verdict:
-    """Check a file, a kernel by name, or all kernels that have samples.
+    """Check a file, a kernel by name, ``file.py:Kernel``, or all kernels that have samples.
 
     Raises:
         KernelNotFound: There is no such kernel or file.
@@ -143,6 +143,12 @@ def check_target(target: str | None, asked: CheckOptions, *, everything: bool = 
         verdict = Verdict(others=_of_file(Path(target)))
     elif Path(target).suffix == ".py" or Path(target).is_file():
         verdict = check_program(KernelScript.at(Path(target)), asked)
+    elif Path(target.rpartition(":")[0]).suffix == ".py":
+        path, _, name = target.rpartition(":")
+        verdict = check_program(KernelScript.at(Path(path)), replace(asked, only=(name,)))
+        if name not in verdict.known and not verdict.others:
+            known = ", ".join(verdict.known) or "none"
+            raise KernelNotFound(f"check: {path} has no kernel {name!r}; known: {known}.")
     elif target in kernel_names():
         verdict = check_names([target], asked)
     else:

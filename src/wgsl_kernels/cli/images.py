@@ -8,7 +8,7 @@ import numpy as np
 
 from wgsl_kernels.bench.checking.fast import called, sample_rates, sample_timings
 from wgsl_kernels.bench.comparison.judging import exact_of
-from wgsl_kernels.bench.pictures import beside, painted, plane_of, write_png
+from wgsl_kernels.bench.pictures import beside, painted, plane_of, titled, write_png
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def write_images(folder: Path, names: Sequence[str], backend: str) -> list[Path]:
     """Write what the samples of kernels give that is like an image, and return the files.
 
-    From left to right: what a backend gives, what is right, and where they differ, brighter where
-    they differ more.
+    From left to right, each with its title and the numbers of its darkest and brightest colour:
+    what a backend gives, what is right, and where they differ, brighter where they differ more.
 
     Raises:
         ArgumentError: The folder cannot be made.
@@ -54,15 +54,19 @@ def _pictures(sample: Sample, backend: str) -> Iterator[tuple[int, np.ndarray[An
         plane, exact = plane_of(got), plane_of(np.asarray(right))
         if plane is None:
             continue
-        shown = [painted(plane)]
+        shown, words = [painted(plane)], ["got"]
         if exact is not None and exact.shape == plane.shape:
             finite = exact[np.isfinite(exact)]
             low, high = (finite.min(), finite.max()) if finite.size else (0.0, 0.0)
             shown = [painted(plane, low, high), painted(exact, low, high)]
             with np.errstate(all="ignore"):
                 off = np.abs(plane.astype(np.float64) - exact)
-            shown.append(painted(np.where(plane == exact, 0.0, off), 0.0))
-        yield output, beside(shown)
+            apart = np.where(plane == exact, 0.0, off)
+            shown.append(painted(apart, 0.0))
+            scale = f"{low:.3g} to {high:.3g}"
+            most = np.max(apart[np.isfinite(apart)], initial=0.0)
+            words = [f"got {scale}", f"expected {scale}", f"off 0 to {most:.3g}"]
+        yield output, titled(beside(shown), words)
 
 
 def write_roofline(place: Path, names: Sequence[str]) -> bool:

@@ -6,18 +6,19 @@ import keyword
 import math
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.cli.starters import STARTERS
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
-FORMS = tuple(STARTERS)
+FORMS = ("map", "reduce", "scan", "window", "product", "free")
+STARTERS = Path(__file__).with_name("starters")
+"""What is written for each form; ``@MARKS@`` are filled in."""
 TAKEN = ("T", "np", "wk", "dy")
 """Names that the file written has for something else."""
 SEVERAL = ("map", "free")
@@ -133,10 +134,10 @@ def text_of(one: NewKernel) -> str:
         "FLOAT_SCALE": "".join(f" * f32(params.{name})" for name in one.attrs),
         **_sums(one),
     }
-    text = STARTERS[one.form]
+    text = (STARTERS / f"{one.form}.txt").read_text(encoding="utf-8")
     for mark, value in sorted(values.items(), key=lambda pair: -len(pair[0])):
         text = text.replace(f"@{mark}@", value)
-    return text.lstrip("\n")
+    return text
 
 
 def _attrs(attrs: Mapping[str, float | int]) -> str:

@@ -222,7 +222,7 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Calla
     names = tuple([one.name for one in declared.inputs]) if declared else tuple(kernel.input_names)
     if len(shapes) > len(names):
         raise ArgumentError(f"{command}: {name} has {len(names)} inputs, {', '.join(names)}.")
-    sizes = [_shape(one, command) for one in shapes]
+    sizes = [parsed_shape(one, command) for one in shapes]
     try:
         ones = [np.ones(one, np.float32) for one in sizes]
     except (MemoryError, ValueError) as error:
@@ -276,7 +276,12 @@ def _sampled(name: str, command: str) -> Callable[[], Any]:
     return partial(sample.f, *tensors, **sample.attrs)
 
 
-def _shape(text: str, command: str) -> Shape:
+def parsed_shape(text: str, command: str) -> Shape:
+    """Return the shape that an argument of a command is.
+
+    Raises:
+        ArgumentError: It is none.
+    """
     with contextlib.suppress(ValueError):
         sizes = tuple([int(one) for one in text.split("x")]) if text != "scalar" else ()
         if all(one >= 0 for one in sizes):

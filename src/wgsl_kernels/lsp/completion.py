@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.lsp.documents import Document
     from wgsl_kernels.lsp.embedded import Shader
-    from wgsl_kernels.lsp.reading import Reading
+    from wgsl_kernels.lsp.reading import DocumentReading
 
 _Kind = lsp.CompletionItemKind
 _KINDS = {
@@ -83,7 +83,7 @@ def _item(label: str, kind: lsp.CompletionItemKind, detail: str = "") -> lsp.Com
     return lsp.CompletionItem(label, kind=kind, detail=detail or None)
 
 
-def _names(document: Document, reading: Reading, at: int) -> Iterator[lsp.CompletionItem]:
+def _names(document: Document, reading: DocumentReading, at: int) -> Iterator[lsp.CompletionItem]:
     """Yield all names, those first of which editors show the last of a kind: the nearest."""
     words = (*_WORDS.split(), *(one for one in PREDECLARED if one not in BUILTINS))
     yield from (_item(one, _Kind.Keyword) for one in words)
@@ -116,7 +116,7 @@ def _names(document: Document, reading: Reading, at: int) -> Iterator[lsp.Comple
             yield _item(symbol.name, _KINDS.get(symbol.kind, _Kind.Variable), shown)
 
 
-def _members(reading: Reading, dot: int) -> Iterator[lsp.CompletionItem]:
+def _members(reading: DocumentReading, dot: int) -> Iterator[lsp.CompletionItem]:
     """Yield the members of what stands before a dot."""
     base = _base(reading.shader.text, dot)
     changed, begin = with_statement(reading, dot, f"_ = {base};")
@@ -133,7 +133,7 @@ def _members(reading: Reading, dot: int) -> Iterator[lsp.CompletionItem]:
             yield _item(one, _Kind.Field, str(shown))
 
 
-def _assigned(reading: Reading, begin: int) -> Iterator[tree.Assign]:
+def _assigned(reading: DocumentReading, begin: int) -> Iterator[tree.Assign]:
     for declared in reading.module.declarations:
         for one in descendants(declared):
             if isinstance(one, tree.Assign) and one.begin == begin:
@@ -155,7 +155,7 @@ def _base(text: str, dot: int) -> str:
 # Other modules.
 
 
-def _of_path(reading: Reading, segments: tuple[str, ...]) -> Iterator[lsp.CompletionItem]:
+def _of_path(reading: DocumentReading, segments: tuple[str, ...]) -> Iterator[lsp.CompletionItem]:
     """Yield the modules and the declarations below a path."""
     package = reading.package
     if package is None:
@@ -194,7 +194,7 @@ def _declared(file: Path) -> Iterator[tuple[str, str, str]]:
                 yield node.name, kind, head_of(text, node)
 
 
-def _library(document: Document, reading: Reading) -> Iterator[lsp.CompletionItem]:
+def _library(document: Document, reading: DocumentReading) -> Iterator[lsp.CompletionItem]:
     """Yield the functions of the library, each with the import that it wants."""
     taken = {one.name for one in reading.names.symbols} | {one.name for one in reading.imports}
     where = document.position(_import_place(reading))
@@ -209,7 +209,7 @@ def _library(document: Document, reading: Reading) -> Iterator[lsp.CompletionIte
                 yield item
 
 
-def _import_place(reading: Reading) -> int:
+def _import_place(reading: DocumentReading) -> int:
     """Return where an import may stand: before the others, else before all that is declared."""
     begins: Iterable[int] = (
         *(one.statement for one in reading.imports),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from wgsl_kernels.lsp.reading import Reading
+    from wgsl_kernels.lsp.reading import DocumentReading
     from wgsl_kernels.wgsl.names.resolve import Symbol
     from wgsl_kernels.wgsl.syntax.places import Span, Text
     from wgsl_kernels.wgsl.types.kinds import Type
@@ -53,7 +53,7 @@ class Hover(NamedTuple):
     span: Span
 
 
-class Target(NamedTuple):
+class DefinitionPlace(NamedTuple):
     """Where something is declared."""
 
     path: Path
@@ -70,7 +70,7 @@ class _Named:
     other: tuple[Text, tree.Named] | None = None
 
 
-def hover(reading: Reading, at: int, bounds: Bounds) -> Hover | None:
+def hover(reading: DocumentReading, at: int, bounds: Bounds) -> Hover | None:
     """Return what is shown of a place, None where there is nothing to say."""
     member = _member_at(reading, at)
     if member is not None:
@@ -89,7 +89,7 @@ def hover(reading: Reading, at: int, bounds: Bounds) -> Hover | None:
     return None
 
 
-def definition(reading: Reading, at: int) -> Target | None:
+def definition(reading: DocumentReading, at: int) -> DefinitionPlace | None:
     """Return where what stands at a place is declared: here, in another module, in a template."""
     member = _member_at(reading, at)
     if member is not None:
@@ -99,14 +99,14 @@ def definition(reading: Reading, at: int) -> Target | None:
         return None
     if named.other is not None:
         text, node = named.other
-        return Target(path_of(text.file, reading.path.parent), node.ident.span, text)
+        return DefinitionPlace(path_of(text.file, reading.path.parent), node.ident.span, text)
     symbol = named.symbol
     if symbol is not None and symbol.ident.begin != named.ident.begin:
-        return Target(reading.path, symbol.ident.span, reading.text)
+        return DefinitionPlace(reading.path, symbol.ident.span, reading.text)
     return _in_templates(reading, named.ident.name, is_hook=symbol is not None)
 
 
-def declared_type(reading: Reading, symbol: Symbol) -> Type | None:
+def declared_type(reading: DocumentReading, symbol: Symbol) -> Type | None:
     """Return the type of a value that the shader declares, for tensors of float32."""
     node = reading.node_of(symbol)
     if not isinstance(node, (tree.Var, tree.Value, tree.Parameter)):
@@ -144,7 +144,7 @@ def _comment(text: Text, node: tree.Node) -> str:
 # Hovering.
 
 
-def _words_of(reading: Reading, named: _Named, bounds: Bounds) -> str | None:
+def _words_of(reading: DocumentReading, named: _Named, bounds: Bounds) -> str | None:
     name = named.ident.name
     if named.other is not None:
         text, node = named.other
@@ -166,7 +166,7 @@ def _words_of(reading: Reading, named: _Named, bounds: Bounds) -> str | None:
     return _code(name) + "\n\nWGSL's own." if is_predeclared(name) else None
 
 
-def _of_symbol(reading: Reading, symbol: Symbol) -> str:
+def _of_symbol(reading: DocumentReading, symbol: Symbol) -> str:
     node = reading.node_of(symbol)
     if node is None:
         return _code(f"{symbol.kind} {symbol.name}")
@@ -183,7 +183,7 @@ def _of_symbol(reading: Reading, symbol: Symbol) -> str:
     return "\n\n".join(filter(None, (_code(shown), _comment(reading.text, node))))
 
 
-def _value_of(reading: Reading, node: tree.Node) -> float | None:
+def _value_of(reading: DocumentReading, node: tree.Node) -> float | None:
     """Return the value of a constant, where it is a number that is known here."""
     if not isinstance(node, tree.Value) or node.keyword != "const" or node.value is None:
         return None
@@ -194,18 +194,18 @@ def _value_of(reading: Reading, node: tree.Node) -> float | None:
 # What stands at a place.
 
 
-def _around(reading: Reading, at: int) -> Iterator[tree.Node]:
+def _around(reading: DocumentReading, at: int) -> Iterator[tree.Node]:
     for one in reading.module.declarations:
         if one.begin <= at <= one.end:
             yield from (node for node in descendants(one) if node.begin <= at <= node.end)
 
 
-def _member_at(reading: Reading, at: int) -> tree.Access | None:
+def _member_at(reading: DocumentReading, at: int) -> tree.Access | None:
     found = (one for one in _around(reading, at) if isinstance(one, tree.Access))
     return next((one for one in found if one.member.begin <= at <= one.member.end), None)
 
 
-def _named_at(reading: Reading, at: int) -> _Named | None:
+def _named_at(reading: DocumentReading, at: int) -> _Named | None:
     """Return the name at a place, and what it means."""
     for symbol in reading.names.symbols:
         if symbol.ident.begin <= at <= symbol.ident.end:
@@ -226,7 +226,7 @@ def _named_at(reading: Reading, at: int) -> _Named | None:
 # Where things are declared.
 
 
-def _field(reading: Reading, member: tree.Access) -> Target | None:
+def _field(reading: DocumentReading, member: tree.Access) -> DefinitionPlace | None:
     base = reading.types.of(member.base)
     while isinstance(base, (Reference, Pointer)):
         base = base.store
@@ -236,10 +236,10 @@ def _field(reading: Reading, member: tree.Access) -> Target | None:
     text, struct = found
     path = path_of(text.file, reading.path.parent)
     fields = (one.ident for one in struct.fields if one.name == member.member.name)
-    return next((Target(path, one.span, text) for one in fields), None)
+    return next((DefinitionPlace(path, one.span, text) for one in fields), None)
 
 
-def _in_templates(reading: Reading, name: str, *, is_hook: bool) -> Target | None:
+def _in_templates(reading: DocumentReading, name: str, *, is_hook: bool) -> DefinitionPlace | None:
     """Return where the composer has a name of the prelude, or a hook; a tensor is X there."""
     spelt = {name, f"wk_{name}", _CALLED.get(name), re.sub(r"_(\w+?)(_at)?$", r"_X\2", name)}
     hooks = ("product_slots",) if "a_at" in reading.module.functions else _HOOKS
@@ -248,5 +248,5 @@ def _in_templates(reading: Reading, name: str, *, is_hook: bool) -> Target | Non
             text = read_text(path)
             for one in parse_source(text).module.declarations:
                 if not isinstance(one, (tree.ConstAssert, tree.Broken)) and one.name in spelt:
-                    return Target(path, one.ident.span, text)
+                    return DefinitionPlace(path, one.ident.span, text)
     return None

@@ -34,7 +34,7 @@ _CLOSERS = {"(": ")", "[": "]", "{": "}"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class DocumentReading:
     """What is known of one shader, for a place in it.
 
     Attributes:
@@ -161,18 +161,20 @@ class _Conditions(dict[str, bool]):
         return False
 
 
-def read(path: Path, shader: Shader, cursor: int) -> Reading:
+def read(path: Path, shader: Shader, cursor: int) -> DocumentReading:
     """Return what can be read of a shader; what is broken is left out, near the cursor last."""
     label = str(path)
     known = shader.text[: max(cursor, shader.begin)]
     for text in (shader.text, f"{known}{_closed(known)}"):
         found = _readable(Text(label, text))
         if found is not None:
-            return Reading(path, shader, found)
-    return Reading(path, shader, Text(label, ""))
+            return DocumentReading(path, shader, found)
+    return DocumentReading(path, shader, Text(label, ""))
 
 
-def with_statement(reading: Reading, cursor: int, statement: str) -> tuple[Reading, int]:
+def with_statement(
+    reading: DocumentReading, cursor: int, statement: str
+) -> tuple[DocumentReading, int]:
     """Return a reading with another statement in place of the one at the cursor, and its place."""
     text = reading.shader.text
     begin, end = _around(text, cursor)

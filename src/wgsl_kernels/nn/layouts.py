@@ -19,7 +19,7 @@ from wgsl_kernels.nn.recurrent import GRU, LSTM
 Array = np.ndarray[Any, Any]
 
 
-class Source(NamedTuple):
+class WeightSource(NamedTuple):
     """Where a variable's values come from.
 
     Attributes:
@@ -31,7 +31,7 @@ class Source(NamedTuple):
     converted: Callable[..., Array] = lambda array: array
 
 
-Fields = Mapping[str, Source]
+Fields = Mapping[str, WeightSource]
 """The sources of a layer's variables, by the path of each from the layer, joined by dots."""
 
 
@@ -44,8 +44,8 @@ def _window_first(array: Array) -> Array:
     return np.moveaxis(array, (1, 0), (-2, -1))
 
 
-def _scaled(scale: str, offset: str) -> dict[str, Source]:
-    return {"scale": Source((scale,)), "offset": Source((offset,))}
+def _scaled(scale: str, offset: str) -> dict[str, WeightSource]:
+    return {"scale": WeightSource((scale,)), "offset": WeightSource((offset,))}
 
 
 def _third(part: int, turned: bool) -> Callable[[Array], Array]:
@@ -59,39 +59,42 @@ def _third(part: int, turned: bool) -> Callable[[Array], Array]:
 
 
 _IN_PROJ = {
-    f"{name}.{field}": Source((f"in_proj_{field}",), _third(part, field == "weight"))
+    f"{name}.{field}": WeightSource((f"in_proj_{field}",), _third(part, field == "weight"))
     for part, name in enumerate(("query", "key", "value"))
     for field in ("weight", "bias")
 }
 _TORCH_NORM = _scaled("weight", "bias")
 _TORCH: Mapping[type, Fields] = {
-    Dense: {"weight": Source(("weight",), _turned), "bias": Source(("bias",))},
-    Embedding: {"weight": Source(("weight",))},
-    Conv: {"weight": Source(("weight",), _window_first), "bias": Source(("bias",))},
-    ConvTranspose: {"weight": Source(("weight",), _window_first), "bias": Source(("bias",))},
+    Dense: {"weight": WeightSource(("weight",), _turned), "bias": WeightSource(("bias",))},
+    Embedding: {"weight": WeightSource(("weight",))},
+    Conv: {"weight": WeightSource(("weight",), _window_first), "bias": WeightSource(("bias",))},
+    ConvTranspose: {
+        "weight": WeightSource(("weight",), _window_first),
+        "bias": WeightSource(("bias",)),
+    },
     BatchNorm: {
         **_TORCH_NORM,
-        "mean": Source(("running_mean",)),
-        "variance": Source(("running_var",)),
+        "mean": WeightSource(("running_mean",)),
+        "variance": WeightSource(("running_var",)),
     },
     LayerNorm: _TORCH_NORM,
     GroupNorm: _TORCH_NORM,
-    RMSNorm: {"scale": Source(("weight",))},
+    RMSNorm: {"scale": WeightSource(("weight",))},
     LSTM: {
-        "input_weight": Source(("weight_ih_l0",), _turned),
-        "hidden_weight": Source(("weight_hh_l0",), _turned),
-        "bias": Source(("bias_ih_l0", "bias_hh_l0"), np.add),
+        "input_weight": WeightSource(("weight_ih_l0",), _turned),
+        "hidden_weight": WeightSource(("weight_hh_l0",), _turned),
+        "bias": WeightSource(("bias_ih_l0", "bias_hh_l0"), np.add),
     },
     GRU: {
-        "input_weight": Source(("weight_ih_l0",), _turned),
-        "hidden_weight": Source(("weight_hh_l0",), _turned),
-        "input_bias": Source(("bias_ih_l0",)),
-        "hidden_bias": Source(("bias_hh_l0",)),
+        "input_weight": WeightSource(("weight_ih_l0",), _turned),
+        "hidden_weight": WeightSource(("weight_hh_l0",), _turned),
+        "input_bias": WeightSource(("bias_ih_l0",)),
+        "hidden_bias": WeightSource(("bias_hh_l0",)),
     },
     MultiHeadAttention: {
         **_IN_PROJ,
-        "out.weight": Source(("out_proj.weight",), _turned),
-        "out.bias": Source(("out_proj.bias",)),
+        "out.weight": WeightSource(("out_proj.weight",), _turned),
+        "out.bias": WeightSource(("out_proj.bias",)),
     },
 }
 
@@ -111,41 +114,41 @@ def _heads_joined(array: Array) -> Array:
     return array.reshape(-1) if array.ndim == 2 else array.reshape(array.shape[0], -1)
 
 
-_KERAS_DENSE = {"weight": Source(("kernel",)), "bias": Source(("bias",))}
+_KERAS_DENSE = {"weight": WeightSource(("kernel",)), "bias": WeightSource(("bias",))}
 _KERAS: Mapping[type, Fields] = {
     Dense: _KERAS_DENSE,
-    Embedding: {"weight": Source(("embeddings",))},
+    Embedding: {"weight": WeightSource(("embeddings",))},
     Conv: _KERAS_DENSE,
     ConvTranspose: _KERAS_DENSE,
     BatchNorm: {
         **_scaled("gamma", "beta"),
-        "mean": Source(("moving_mean",)),
-        "variance": Source(("moving_variance",)),
+        "mean": WeightSource(("moving_mean",)),
+        "variance": WeightSource(("moving_variance",)),
     },
     LayerNorm: _scaled("gamma", "beta"),
     GroupNorm: _scaled("gamma", "beta"),
-    RMSNorm: {"scale": Source(("scale",))},
+    RMSNorm: {"scale": WeightSource(("scale",))},
     LSTM: {
-        "input_weight": Source(("kernel",)),
-        "hidden_weight": Source(("recurrent_kernel",)),
-        "bias": Source(("bias",)),
+        "input_weight": WeightSource(("kernel",)),
+        "hidden_weight": WeightSource(("recurrent_kernel",)),
+        "bias": WeightSource(("bias",)),
     },
     GRU: {
-        "input_weight": Source(("kernel",), _reset_first),
-        "hidden_weight": Source(("recurrent_kernel",), _reset_first),
-        "input_bias": Source(("bias",), _row(0)),
-        "hidden_bias": Source(("bias",), _row(1)),
+        "input_weight": WeightSource(("kernel",), _reset_first),
+        "hidden_weight": WeightSource(("recurrent_kernel",), _reset_first),
+        "input_bias": WeightSource(("bias",), _row(0)),
+        "hidden_bias": WeightSource(("bias",), _row(1)),
     },
     MultiHeadAttention: {
         **{
-            f"{name}.{field}": Source((f"{name}.{theirs}",), _heads_joined)
+            f"{name}.{field}": WeightSource((f"{name}.{theirs}",), _heads_joined)
             for name in ("query", "key", "value")
             for field, theirs in (("weight", "kernel"), ("bias", "bias"))
         },
-        "out.weight": Source(
+        "out.weight": WeightSource(
             ("attention_output.kernel",), lambda array: array.reshape(-1, array.shape[-1])
         ),
-        "out.bias": Source(("attention_output.bias",)),
+        "out.bias": WeightSource(("attention_output.bias",)),
     },
 }
 LAYOUTS: Mapping[str, Mapping[type, Fields]] = {"torch": _TORCH, "keras": _KERAS}

@@ -18,7 +18,7 @@ from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.formats import tensor_files
 from wgsl_kernels.formats.torch_files import read_torch_file
-from wgsl_kernels.nn.layouts import IGNORED, LAYOUTS, Source, fields_of
+from wgsl_kernels.nn.layouts import IGNORED, LAYOUTS, WeightSource, fields_of
 from wgsl_kernels.nn.structure import Sequential
 from wgsl_kernels.nn.walk import is_layer, parts_of
 from wgsl_kernels.wgsl.errors.words import shown
@@ -202,16 +202,18 @@ def _targets(model: Any, layout: str | None, names: Collection[str]) -> list[_Ta
             known.add(id(variable))
             found.append(_Target(variable, path, names, converted))
 
-    def walk(value: Any, path: str, own: dict[str, Source]) -> None:
+    def walk(value: Any, path: str, own: dict[str, WeightSource]) -> None:
         if isinstance(value, Variable):
-            source = own.get("", Source((path,)))
+            source = own.get("", WeightSource((path,)))
             add(value, path, source.names, source.converted)
             return
         below = {**own}
         fields = None if own else fields_of(layout, value)
         if fields is not None:
             there = {
-                field: Source(tuple(_joined(path, one) for one in source.names), source.converted)
+                field: WeightSource(
+                    tuple(_joined(path, one) for one in source.names), source.converted
+                )
                 for field, source in fields.items()
             }
             is_there = any(name in names for one in there.values() for name in one.names)

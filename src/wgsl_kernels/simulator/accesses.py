@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wgsl_kernels.simulator.memory import Memory
 
 Kind: TypeAlias = Literal["outside", "write-race", "read-race", "unset"]
@@ -153,6 +155,19 @@ class AccessLog:
         shadow = self._shadow(memory, size)
         shadow.writer[real] = lanes + self._first
         shadow.write_phase[real], shadow.write_site[real] = self._phase, site
+
+    def writer(self, memory: Memory, real: int, size: int) -> tuple[int, int]:
+        """Return who wrote a number last and at which place of the text, -1 where nobody did."""
+        shadow = self._shadow(memory, size)
+        return int(shadow.writer[real]), int(shadow.write_site[real])
+
+    def written(self) -> Iterator[tuple[Memory, int, Any]]:
+        """Yield each memory, the bytes of a number in it, and who wrote each number last."""
+        for memory in self._kept:
+            for size in (4, 2):
+                shadow = self._shadows.get((id(memory), size))
+                if shadow is not None:
+                    yield memory, size, shadow.writer
 
     def _unordered(self, before: Any, who: Any, phase: Any) -> Any:
         """Say which accesses nothing orders behind those before."""

@@ -11,24 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.masks import each
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-_SCALARS: Mapping[str, Any] = {
-    "f32": np.float32,
-    "f16": np.float16,
-    "i32": np.int32,
-    "u32": np.uint32,
-    "bool": np.bool_,
-}
-
-
 # Conversions and integers.
 
 
-def converted(kind: str, x: Any, float_type: Any = np.float32) -> Any:
+def converted(kind: str, x: Any, scalars: Mapping[str, Any] = FLOAT32.scalars) -> Any:
     """Return a number as another type of WGSL's has it.
 
     Source: section 17.1.2, value constructors; floats become the nearest integer that there is.
@@ -36,7 +28,7 @@ def converted(kind: str, x: Any, float_type: Any = np.float32) -> Any:
     x = np.asarray(x)
     if kind == "bool":
         return x != 0
-    wanted = float_type if kind == "f32" else _SCALARS[kind]
+    wanted = scalars[kind]
     if kind in ("i32", "u32") and x.dtype.kind == "f":
         low, high = (-(2.0**31), 2.0**31 - 128) if kind == "i32" else (0.0, 2.0**32 - 256)
         wide = np.clip(np.nan_to_num(np.trunc(x.astype(np.float64))), low, high)
@@ -46,11 +38,11 @@ def converted(kind: str, x: Any, float_type: Any = np.float32) -> Any:
 
 def bits(kind: str, x: Any) -> Any:
     """Return the same bits as another type of as many."""
-    return np.ascontiguousarray(x).view(_SCALARS[kind])[()] if np.ndim(x) else _one(kind, x)
+    return np.ascontiguousarray(x).view(FLOAT32.scalars[kind])[()] if np.ndim(x) else _one(kind, x)
 
 
 def _one(kind: str, x: Any) -> Any:
-    return np.asarray(x).reshape(1).view(_SCALARS[kind])[0]
+    return np.asarray(x).reshape(1).view(FLOAT32.scalars[kind])[0]
 
 
 def divided(a: Any, b: Any) -> Any:
@@ -354,7 +346,7 @@ COMPONENTWISE: Mapping[str, Callable[..., Any]] = {
     "max": lambda a, b: np.fmax(a, b), "min": lambda a, b: np.fmin(a, b),
     "mix": lambda a, b, t: a * (np.asarray(t).dtype.type(1) - t) + b * t,
     "pow": np.power,
-    "quantizeToF16": lambda x: np.asarray(x).astype(np.float16).astype(np.float32),
+    "quantizeToF16": lambda x: np.asarray(x).astype(np.float16).astype(np.asarray(x).dtype),
     "radians": np.radians, "round": np.rint,
     "saturate": lambda x: np.fmin(np.fmax(x, np.asarray(x).dtype.type(0)), 1),
     "select": lambda no, yes, which: np.where(which, yes, no),

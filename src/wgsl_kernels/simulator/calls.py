@@ -100,6 +100,8 @@ class CallCompiler(ExpressionCompiler):
         if name not in COMPONENTWISE and name not in WHOLE:
             self.refuse(f"{name} is not simulated.", node)
         types = [self.type_of(one) for one in node.arguments]
+        if name.startswith(("pack", "unpack")):
+            self.module.takes_bits(node, concrete(types[0]), type_)
         whole = [scalar_of(one) for one in types]
         wanted = [self._wanted(name, at, one, whole, type_) for at, one in enumerate(types)]
         given = [self.value(one, want) for one, want in zip(node.arguments, wanted, strict=True)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.memory import Memory, Run
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
@@ -17,10 +18,10 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.memory import Words
+    from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Text
 
 Order: TypeAlias = Literal["forward", "reversed", "shuffled"]
@@ -45,21 +46,24 @@ class EntryPoint:
     def run(
         self,
         groups: tuple[int, int, int],
-        bound: Mapping[Any, Words],
+        bound: Mapping[Any, Any],
         *,
         subgroup_size: int = 32,
         order: Order = "forward",
         log: AccessLog | None = None,
+        runs: Callable[[int, Subgroups, AccessLog | None], Run] = Run,
     ) -> None:
         """Run all workgroups, which changes the words that are bound.
 
         Args:
             groups: Workgroups along x, y and z.
             bound: The words of each buffer by its group and binding; those of ``immediate``
-                variables under that word.
+                variables under that word. Where the domain has more than words, it may be that:
+                ``WideWords`` of float64 keep what dispatches before gave.
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
+            runs: Makes what the invocations of a part share while it runs.
 
         Raises:
             ShaderError: It does what is not simulated, or a loop does not end.
@@ -72,7 +76,7 @@ class EntryPoint:
                 subgroups = Subgroups(subgroup_size, workgroup, number * workgroup)
                 if log is not None:
                     log.begin(workgroup, first * workgroup)
-                run = Run(subgroups.count, subgroups, log)
+                run = runs(subgroups.count, subgroups, log)
                 self._run(groups, first, run, shared, self._order(run, order))
         except EndlessLoopError as error:
             message = "this loop goes on for too long to be simulated."
@@ -90,7 +94,7 @@ class EntryPoint:
         within = invocations % subgroups.workgroup
         number = invocations // subgroups.workgroup
         known = module.globals
-        known["R"] = run
+        known |= run.names
         known |= module.first_values()
         known |= {module.memory(name): one for name, one in shared.items()}
         for name, node in module.variables.items():
@@ -99,7 +103,8 @@ class EntryPoint:
                 type_ = module.named(node.type)
                 size = module.words(type_)
                 words = np.zeros(size * (run.count // subgroups.workgroup), np.uint32)
-                memory = Memory(name, words, size, module.spacing(type_), number * size)
+                views = module.domain.views(words)
+                memory = Memory(name, views, size, module.spacing(type_), number * size)
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
@@ -120,7 +125,7 @@ class EntryPoint:
             return rows[:, ::-1].ravel()
         return np.random.default_rng(1).permuted(rows, axis=1).ravel()
 
-    def _shared(self, bound: Mapping[tuple[int, int] | str, Words]) -> dict[str, Memory]:
+    def _shared(self, bound: Mapping[Any, Any]) -> dict[str, Memory]:
         """Return the memory of variables that all workgroups share."""
         found: dict[str, Memory] = {}
         for name, node in self.module.variables.items():
@@ -130,7 +135,8 @@ class EntryPoint:
             words = bound.get(key)
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
-                found[name] = Memory(name, words, len(words), spacing)
+                views = self.module.domain.views(words)
+                found[name] = Memory(name, views, len(views["u32"]), spacing)
         return found
 
     def _builtins(
@@ -144,19 +150,24 @@ class EntryPoint:
             number // groups[0] % groups[1],
             number // (groups[0] * groups[1]),
         )
+        u32 = self.module.scalars["u32"]
+
+        def made(*parts: Any) -> list[Any]:
+            return [u32(one) for one in parts]
+
         known: dict[str, Any] = {
-            "local_invocation_id": _u32(*local),
-            "local_invocation_index": _u32(within)[0],
-            "workgroup_id": _u32(*group),
-            "workgroup_index": _u32(number)[0],
-            "num_workgroups": _u32(*groups),
-            "global_invocation_id": _u32(
+            "local_invocation_id": made(*local),
+            "local_invocation_index": made(within)[0],
+            "workgroup_id": made(*group),
+            "workgroup_index": made(number)[0],
+            "num_workgroups": made(*groups),
+            "global_invocation_id": made(
                 *[a * b + c for a, b, c in zip(group, self.size, local, strict=True)]
             ),
-            "subgroup_invocation_id": _u32(subgroups.lane)[0],
-            "subgroup_size": _u32(subgroups.size)[0],
-            "subgroup_id": _u32(within // subgroups.size)[0],
-            "num_subgroups": _u32(-(-subgroups.workgroup // subgroups.size))[0],
+            "subgroup_invocation_id": made(subgroups.lane)[0],
+            "subgroup_size": made(subgroups.size)[0],
+            "subgroup_id": made(within // subgroups.size)[0],
+            "num_subgroups": made(-(-subgroups.workgroup // subgroups.size))[0],
         }
         return [self._given(one, known) for one in self.node.parameters]
 
@@ -171,13 +182,21 @@ class EntryPoint:
         raise ShaderError(self.module.text.point(message, parameter.begin))
 
 
-def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> EntryPoint:
+def compile_entry(
+    text: Text,
+    entry: str,
+    constants: Mapping[str, float],
+    domain: Domain = FLOAT32,
+    compiler: Callable[[tree.Module, Mapping[str, float], Domain], ModuleCompiler] = ModuleCompiler,
+) -> EntryPoint:
     """Return an entry point of a text of WGSL.
 
     Args:
         text: The text.
         entry: The entry point.
         constants: Values of overrides.
+        domain: What it computes in.
+        compiler: Makes what compiles its module, of that, the overrides and the domain.
 
     Raises:
         RefusedError: The text is not understood, or does what is not simulated.
@@ -185,15 +204,15 @@ def compile_entry(text: Text, entry: str, constants: Mapping[str, float]) -> Ent
     module = parse(text)
     for problem in module.problems:
         raise RefusedError(problem.message, problem.begin)
-    compiler = ModuleCompiler(module, constants)
-    for misfit in compiler.types.problems:
+    compiled = compiler(module, constants, domain)
+    for misfit in compiled.types.problems:
         raise RefusedError(misfit.message, misfit.begin)
     node = module.functions.get(entry)
     if node is None:
         raise RefusedError(f"there is no entry point {entry!r}.", 0)
-    x, y, z = (*[compiler.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
-    compiler.function(entry)
-    return EntryPoint(compiler, node, (x, y, z))
+    x, y, z = (*[compiled.known(one) or 1 for one in node.workgroup_size or ()], 1, 1, 1)[:3]
+    compiled.function(entry)
+    return EntryPoint(compiled, node, (x, y, z))
 
 
 def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:
@@ -202,10 +221,6 @@ def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:
     step = max(1, MOST_LANES // workgroup)
     for first in range(0, total, step):
         yield first, min(step, total - first)
-
-
-def _u32(*parts: Any) -> list[Any]:
-    return [np.asarray(one).astype(np.uint32)[()] for one in parts]
 
 
 def _binding(node: tree.Var) -> tuple[int, int]:

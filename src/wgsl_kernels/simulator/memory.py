@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.subgroups import Subgroups
 
-Words = np.ndarray[Any, np.dtype[np.uint32]]
 _SIZES = {"u32": 4, "i32": 4, "f32": 4, "f16": 2}
 
 
@@ -27,6 +26,7 @@ class Memory:
     Attributes:
         name: The variable.
         words: The words.
+        views: What they are as each type of number.
         count: How many of them each invocation sees.
         stride: The bytes of an element where it is an array, else 0.
         first: The first word that is seen: one number, or one for each invocation, as each
@@ -36,16 +36,10 @@ class Memory:
     __slots__ = ("count", "first", "name", "stride", "views", "words")
 
     def __init__(
-        self, name: str, words: Words, count: int, stride: int = 0, first: Any = None
+        self, name: str, views: Mapping[str, Any], count: int, stride: int = 0, first: Any = None
     ) -> None:
-        self.name, self.words, self.count = name, words, count
-        self.stride, self.first = stride, first
-        self.views: dict[str, Any] = {
-            "u32": words,
-            "i32": words.view(np.int32),
-            "f32": words.view(np.float32),
-            "f16": words.view(np.float16),
-        }
+        self.name, self.words, self.views = name, views["u32"], views
+        self.count, self.stride, self.first = count, stride, first
 
     @property
     def is_workgroup(self) -> bool:
@@ -83,6 +77,11 @@ class Run:
         self.lanes = np.arange(count)
         self.subgroups = subgroups
         self.log = log
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """What compiled functions name of it."""
+        return {"R": self}
 
     def index(self, memory: Memory, at: Any, count: int, mask: Any, site: int) -> Any:
         """Return an index into an array of ``count`` elements, clamped."""

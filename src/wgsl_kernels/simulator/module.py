@@ -6,13 +6,13 @@ import functools
 import itertools
 import re
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wgsl_kernels.simulator import builtins, masks
 from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
+from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.statements import MOST_ROUNDS, FunctionCompiler
 from wgsl_kernels.wgsl.syntax import tree
@@ -37,15 +37,8 @@ from wgsl_kernels.wgsl.types.order import in_order_of_need
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Span
-
-_SCALARS = {
-    "f32": np.float32,
-    "f16": np.float16,
-    "i32": np.int32,
-    "u32": np.uint32,
-    "bool": np.bool_,
-}
 
 
 class EndlessLoopError(Exception):
@@ -67,6 +60,8 @@ class ModuleCompiler:
     """A module's functions, each compiled when it is first asked for.
 
     Attributes:
+        domain: What it computes in.
+        given: Values of its overrides.
         types: The types of its expressions.
         functions: Its functions, by name.
         variables: Its variables, by name.
@@ -76,21 +71,19 @@ class ModuleCompiler:
         sites: The places of the text that numbers stand for.
     """
 
+    compiles_functions: type[FunctionCompiler] = FunctionCompiler
+
     def __init__(
-        self,
-        module: tree.Module,
-        constants: Mapping[str, float],
-        float_type: Any = np.float32,
-        leaves: Mapping[str, Callable[..., Any]] = MappingProxyType({}),
+        self, module: tree.Module, constants: Mapping[str, float], domain: Domain = FLOAT32
     ) -> None:
         """Take a module.
 
         Args:
             module: The module.
             constants: Values of its overrides.
-            float_type: What an ``f32`` is computed as.
-            leaves: Functions of the module that are called in place of their text, by name.
+            domain: What it computes in.
         """
+        self.domain = domain
         self.text = module.text
         self.types = infer(module.declarations)
         self._named = NamedTypes(module.declarations, overrides=constants)
@@ -101,10 +94,9 @@ class ModuleCompiler:
         self.sources: dict[str, str] = {}
         self.sites: list[Site] = []
         self._effects: dict[str, bool] = {}
-        self._given = constants
-        self._leaves = leaves
+        self.given = constants
         self._numbers = itertools.count()
-        self.scalars = {**_SCALARS, "f32": float_type}
+        self.scalars = domain.scalars
         own = {f"b_{n}": f for n, f in {**COMPONENTWISE, **WHOLE}.items()}
         self.globals: dict[str, Any] = {
             **own,
@@ -115,7 +107,7 @@ class ModuleCompiler:
             "false": np.False_,
             "AbstractInt": int,
             "AbstractFloat": float,
-            "converted": partial(builtins.converted, float_type=float_type),
+            "converted": partial(builtins.converted, scalars=domain.scalars),
             "rounds": _rounds,
             "put": _put,
             "whole_quotient": _whole_quotient,
@@ -125,6 +117,7 @@ class ModuleCompiler:
             (builtins, "bits divided product remainder shifted_left shifted_right"),
         ):
             self.globals |= {name: getattr(where, name) for name in names.split()}
+        self.globals |= domain.names
         for node in in_order_of_need(module.declarations):
             if isinstance(node, tree.Value):
                 self._declare(node)
@@ -139,14 +132,22 @@ class ModuleCompiler:
     def function(self, name: str) -> str:
         """Return what a function is called, and have it compiled."""
         python = _python_name("f", name, self.functions)
-        if name in self._leaves:
-            self.globals[python] = partial(_leaf, self._leaves[name])
+        if name in self.domain.leaves:
+            self.globals.setdefault(python, self.leaf(name))
         elif name not in self.sources:
-            self.sources[name] = ""  # one that calls itself is no WGSL
-            source = FunctionCompiler(self, self.functions[name]).compile(python)
-            self.sources[name] = source
-            exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
+            self.write(name, python)
         return python
+
+    def write(self, name: str, python: str) -> None:
+        """Have a function's own text compiled under a Python name."""
+        self.sources[name] = ""  # one that calls itself is no WGSL
+        source = self.compiles_functions(self, self.functions[name]).compile(python)
+        self.sources[name] = source
+        exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
+
+    def leaf(self, name: str) -> Callable[..., Any]:
+        """Return what is called in place of a function's own text."""
+        return partial(_leaf, self.domain.leaves[name])
 
     def has_effects(self, node: tree.Node) -> bool:
         """Say whether an expression calls something that may write memory, or run a loop."""
@@ -169,8 +170,9 @@ class ModuleCompiler:
             RefusedError: It is a float, and computed in float64.
         """
         kinds = {str(scalar_of(given)), str(scalar_of(wanted))}
-        if self.scalars["f32"] is not np.float32 and len(kinds) > 1 and kinds & {"f32", "f16"}:
-            message = "bitcast takes a number apart as bits, which are none of a float64."
+        if not self.domain.has_bits and len(kinds) > 1 and kinds & {"f32", "f16"}:
+            name, domain = node.callee.name, self.domain.name
+            message = f"{name} takes a number apart as bits, which are none of a {domain}."
             raise RefusedError(message, node.begin)
 
     def site(self, node: tree.Node, *, is_written: bool) -> int:
@@ -295,7 +297,7 @@ class ModuleCompiler:
 
     def _declare(self, node: tree.Value) -> None:
         name = self.value_named(node.name)
-        given = self._given.get(node.name) if node.keyword == "override" else None
+        given = self.given.get(node.name) if node.keyword == "override" else None
         type_ = self.types.of(node.value) if node.value is not None else None
         if node.type is not None:
             type_ = self.named(node.type)
@@ -312,7 +314,7 @@ class ModuleCompiler:
         if node.value is None:
             assert node.type is not None
             return eval(self.zero(self.named(node.type)), self.globals)
-        writer = FunctionCompiler(self, _EMPTY)
+        writer = self.compiles_functions(self, _EMPTY)
         given = value_of(writer.type_of(node.value))
         is_const = isinstance(node, tree.Value) and node.keyword == "const"
         wanted = given if is_const else concrete(given)

@@ -59,10 +59,15 @@ class FunctionCompiler(CallCompiler):
         for parameter in self.node.parameters:
             given.append(self.fresh(parameter.name))
             self.scopes[0][parameter.name] = Local(given[-1])
+            self.declared(parameter.ident, given[-1])
         self.write("found = None")
-        self.statements(body.statements)
+        self.body(body)
         self.write("return found")
         return "\n".join((f"def {name}({', '.join(('m', *given))}):", *self.lines, ""))
+
+    def body(self, node: tree.CompoundStatement) -> None:
+        """Write what is in the function."""
+        self.statements(node.statements)
 
     # Statements.
 
@@ -70,11 +75,15 @@ class FunctionCompiler(CallCompiler):
         """Write statements; those behind one that some may leave by run for the rest."""
         depth = self.depth
         for number, node in enumerate(nodes):
-            _STATEMENTS[type(node)](self, node)
+            self.statement(node)
             if number + 1 < len(nodes) and _jumps(node):
                 self.write("if holds(m):")
                 self.depth += 1
         self.depth = depth
+
+    def statement(self, node: tree.Statement) -> None:
+        """Write a statement."""
+        _STATEMENTS[type(node)](self, node)
 
     def block(self, node: tree.CompoundStatement) -> None:
         """Write a block, whose names are its own."""
@@ -111,6 +120,10 @@ class FunctionCompiler(CallCompiler):
             type_ = concrete(type_)
         name = self.kept(self.value(node.value, type_), node.name)
         self.scopes[-1][node.name] = Local(name)
+        self.declared(node.ident, name)
+
+    def declared(self, ident: tree.Ident, name: str) -> None:
+        """Write what follows the declaration of a parameter, a let or a const: nothing."""
 
     def assign(self, node: tree.Assign) -> None:
         if node.target is None:
@@ -169,10 +182,10 @@ class FunctionCompiler(CallCompiler):
         place = self.target(node.target)
         if isinstance(place, MemoryPlace):
             place = self.settled(place)
-        scalar = scalar_of(place.type)
-        assert scalar is not None
-        one = self.number("1", scalar)
-        self.put(place, f"{self.read(place)} {node.operator[0]} {one}")
+        type_ = value_of(place.type)
+        assert isinstance(type_, Scalar)
+        one = self.number("1", type_)
+        self.put(place, self.combined(node.operator[0], self.read(place), type_, one, type_))
 
     def call_statement(self, node: tree.CallStatement) -> None:
         value = self.value(node.call)
@@ -226,13 +239,15 @@ class FunctionCompiler(CallCompiler):
         tests: list[str] = []
         for clause in node.clauses:
             wanted = [one for one in clause.selectors if one is not None]
-            each = [f"({selector} == {self.value(one, type_)})" for one in wanted]
+            values = [self.value(one, type_) for one in wanted]
+            each = [self.combined("==", selector, type_, one, type_) for one in values]
             tests.append(self.kept(" | ".join(each) if each else "false", "c"))
         known = " | ".join(tests)
         for clause, test in zip(node.clauses, tests, strict=True):
+            here = f"narrowed({rest}, {test})"
             if None in clause.selectors:
-                test = f"np.logical_not({known}) | {test}"
-            self.write(f"m = narrowed({rest}, {test})")
+                here = f"joined(excluded({rest}, {known}), {here})"
+            self.write(f"m = {here}")
             self.write("if holds(m):")
             self.inner(clause.body)
             self.write(f"{left} = joined({left}, m)")
@@ -244,7 +259,7 @@ class FunctionCompiler(CallCompiler):
     def for_(self, node: tree.For) -> None:
         self.scopes.append({})
         if node.first is not None:
-            _STATEMENTS[type(node.first)](self, node.first)
+            self.statement(node.first)
         self.loop_of(node, node.condition, node.body, node.update)
         self.scopes.pop()
 
@@ -271,6 +286,7 @@ class FunctionCompiler(CallCompiler):
             self.write(f"{loop.left} = joined({loop.left}, excluded(m, {test}))")
             self.write(f"m = narrowed(m, {test})")
         self.write("if not holds(m): break")
+        self.begin_round(node)
         self.write(f"{loop.skipped} = False")
         self.loops.append(loop)
         statements = body.statements
@@ -284,10 +300,13 @@ class FunctionCompiler(CallCompiler):
             self.statements(continuing.body.statements)
         self.scopes.pop()
         if update is not None:
-            _STATEMENTS[type(update)](self, update)
+            self.statement(update)
         self.loops.pop()
         self.depth -= 1
         self.write(f"m = {loop.left if _returns(body) else outer}")
+
+    def begin_round(self, node: tree.Statement) -> None:
+        """Write what a round of a loop begins with: nothing."""
 
     def break_if(self, node: tree.BreakIf) -> None:
         test = self.kept(self.value(node.condition), "c")

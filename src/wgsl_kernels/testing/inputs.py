@@ -10,6 +10,7 @@ import numpy as np
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.dtypes import INTEGERS, numpy_dtype
 from wgsl_kernels.ops.shapes import shape
+from wgsl_kernels.testing.sample_facts import made_inputs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,6 +25,8 @@ _WORDS = ("", "a", "to be", " or  not", "naïve", "日本 語", "x" * 9)
 
 def arrays_for(sample: Sample) -> list[Array]:
     """Return values for each tensor of ``sample``: always the same ones."""
+    if sample.make is not None:
+        return made_inputs(sample)
     if sample.values is not None:
         pairs = zip(sample.values, sample.shapes, sample.input_dtypes, strict=True)
         return [np.asarray(one, numpy_dtype(dtype)).reshape(shape) for one, shape, dtype in pairs]

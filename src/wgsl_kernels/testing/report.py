@@ -35,6 +35,7 @@ class Row:
         section: The section of the check.
         findings: What was found.
         seconds: How long it took.
+        evidence: What shows that it failed: ``got``, ``expected``, the input there, the pattern.
     """
 
     check: str
@@ -48,6 +49,7 @@ class Row:
     section: Section = "right"
     findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
+    evidence: tuple[tuple[str, str], ...] = ()
 
     def with_findings(self, findings: Iterable[Finding]) -> Row:
         """Return the same row with findings; an error among them fails it."""
@@ -67,11 +69,12 @@ class Row:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row in plain Python, as JSON has it."""
-        facts = {name: value for name, value in vars(self).items() if name != "findings"}
+        shown = vars(self).items()
+        facts = {name: value for name, value in shown if name not in ("findings", "evidence")}
         return {**facts, "findings": [one.to_dict() for one in self.findings]}
 
 
-@dataclass
+@dataclass(repr=False)
 class Report:
     """What `check_kernel` found; prints as a table, and the findings below.
 
@@ -90,9 +93,19 @@ class Report:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What was found, by section, each once."""
-        found = {one: None for row in self.rows for one in row.findings}
-        return tuple(sorted(found, key=lambda one: SECTIONS.index(one.section)))
+        """What was found, by section, each cause once, with where else it shows."""
+        found: dict[tuple[str, str, str], Finding] = {}
+        others: dict[tuple[str, str, str], dict[str, None]] = {}
+        for row in self.rows:
+            for one in row.findings:
+                key = (one.code, one.words, one.place)
+                if key in found:
+                    others.setdefault(key, {})[f"{row.check}, {row.backend}"] = None
+                else:
+                    found[key] = one
+        for key, rows in others.items():
+            found[key] = found[key].with_evidence(**{"also in": "; ".join(rows)})
+        return tuple(sorted(found.values(), key=lambda one: SECTIONS.index(one.section)))
 
     def raise_if_failed(self) -> None:
         """Raise with the findings unless all passed.
@@ -109,6 +122,10 @@ class Report:
         last = f"{self.kernel}: {len(self.rows)} checks, {failed} failed"
         noted = [f"\n{one}" for one in self.findings]
         return "\n".join([f"{head}  sample", *map(str, self.rows), *noted, last])
+
+    def __repr__(self) -> str:
+        """Return the report as it prints: a terminal shows it so."""
+        return str(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report in plain Python, as JSON has it."""

@@ -6,15 +6,19 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.testing.sample_facts import check_facts
+from wgsl_kernels.testing.sample_facts import check_facts, is_range, made_inputs
 
 Bound = Callable[..., tuple[np.ndarray, np.ndarray]]
 """Called with the inputs and the exact result, and the attributes that it names as keywords."""
+Range: TypeAlias = "tuple[float, float]"
+"""The least number and the largest."""
+_UNSTATED = ((-1,),)
+"""Shapes where an author states none."""
 MOST_TRIES = 64
 """Rows that the values to try may make of one."""
 
@@ -26,7 +30,7 @@ class Sample:
     Attributes:
         kernel: The kernel's name.
         f: Runs it: tensors positionally, ``attrs`` as keywords.
-        shapes: A shape per tensor.
+        shapes: A shape per tensor; those that ``make`` gives may be left out.
         dtypes: The tensors' dtype, or one per tensor.
         attrs: Keyword arguments of ``f``; a tuple is one value.
         low: Smallest value drawn, or one per tensor.
@@ -44,11 +48,22 @@ class Sample:
         ulp: In place of a bound: what it may be off, in units in the last place.
         tries: More keyword arguments of ``f``, each with a sequence of values: the sample stands
             for a row of every combination.
+        make: ``make(rng, n)`` draws the inputs, an array for each, where they depend on each other,
+            as offsets and what they point into; a check calls it with every size that it tries.
+            Shapes and dtypes are those that it gives; floats have the one dtype that is stated.
+        size: What ``make`` is called with for the sample itself.
+        domain: The numbers that the kernel is defined for, ``(low, high)``, or one such pair, or
+            None for all, per tensor: no case has a number outside of it.
+        special: Special values at which results may be anything, which no case has: of ``NaN``,
+            ``+Inf``, ``-Inf``, ``zeros``, ``subnormals``, ``halves``, ``edges`` (of integers),
+            ``extreme``, ``huge``, ``tiny``.
+        waive: Codes of findings that are known and meant, each with the reason: such a finding
+            fails no check, and the report shows it with the reason.
     """
 
     kernel: str
     f: Callable[..., Any]
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: tuple[tuple[int, ...], ...] = _UNSTATED
     dtypes: str | tuple[str, ...] = "float32"
     attrs: Mapping[str, Any] = field(default_factory=dict)
     low: float | tuple[float, ...] = -2.0
@@ -61,6 +76,11 @@ class Sample:
     atol: float | None = None
     ulp: float | None = None
     tries: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    make: Callable[[np.random.Generator, int], Sequence[Any]] | None = None
+    size: int = 12
+    domain: Range | tuple[Range | None, ...] | None = None
+    special: tuple[str, ...] = ()
+    waive: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Refuse facts of the wrong kind, and those that contradict each other.
@@ -68,8 +88,16 @@ class Sample:
         Raises:
             ArgumentError: A fact is none of its kind, or there is a bound and a tolerance, or not
                 as many values as shapes, or an attribute is given twice, or the values to try make
-                no row, or too many.
+                no row, or too many, or ``make`` raises or gives no arrays, or there are no shapes.
         """
+        if self.make is not None:
+            made = made_inputs(self)
+            object.__setattr__(self, "shapes", tuple([one.shape for one in made]))
+            object.__setattr__(self, "dtypes", tuple([one.dtype.name for one in made]))
+        elif self.shapes is _UNSTATED:
+            raise ArgumentError(
+                f"Sample: {self.kernel} has no shapes and no make; want one of them."
+            )
         check_facts(self)
         if self.bound is not None and self.has_tolerance:
             raise ArgumentError(f"Sample: {self.kernel} has a bound and a tolerance; want one.")
@@ -116,6 +144,13 @@ class Sample:
         if isinstance(self.dtypes, str):
             return (self.dtypes,) * len(self.shapes)
         return self.dtypes
+
+    @property
+    def domains(self) -> tuple[Range | None, ...]:
+        """The numbers that the kernel is defined for, per tensor; None for all."""
+        if self.domain is None or is_range(self.domain):
+            return (self.domain,) * len(self.shapes)  # type: ignore[return-value]  # one pair for all
+        return self.domain  # type: ignore[return-value]  # a pair, or None, per tensor
 
     @property
     def id(self) -> str:

@@ -9,9 +9,11 @@ from wgsl_kernels.train.adagrad import Adagrad as Adagrad
 from wgsl_kernels.train.adam import Adam as Adam
 from wgsl_kernels.train.adamax import Adamax as Adamax
 from wgsl_kernels.train.adamw import AdamW as AdamW
+from wgsl_kernels.train.average import ExponentialMovingAverage as ExponentialMovingAverage
 from wgsl_kernels.train.clipping import clip_by_global_norm as clip_by_global_norm
 from wgsl_kernels.train.momentum import Momentum as Momentum
 from wgsl_kernels.train.optimizer import Optimizer as Optimizer
+from wgsl_kernels.train.plateau import ReduceLROnPlateau as ReduceLROnPlateau
 from wgsl_kernels.train.rmsprop import RMSProp as RMSProp
 from wgsl_kernels.train.schedules import CosineDecay as CosineDecay
 from wgsl_kernels.train.schedules import ExponentialDecay as ExponentialDecay

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.train.optimizer import Optimizer, between
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Momentum(Optimizer):
     def __init__(self, learning_rate: Rate, momentum: float, use_nesterov: bool = False) -> None:
         super().__init__(learning_rate)
         self._momentum = between("Momentum", "momentum", momentum, 0, 1)
-        self._use_nesterov = use_nesterov
+        self._use_nesterov = flag("Momentum", "use_nesterov", use_nesterov)
 
     def updated(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
@@ -83,6 +84,14 @@ class Optimizer(metaclass=WithKeywords):
             known = [] if name.startswith("_") else [one for one in dir(self) if one[0] != "_"]
             said = advice("optimizer", name, known) if known else ""
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{said}")
+
+    def __repr__(self) -> str:
+        """Return what it was made with, as it is now, and the steps done."""
+        rate = f"{self._rate.item():.6g}" if self._schedule is None else repr(self._schedule)
+        own = {name.removeprefix("_"): value for name, value in vars(self).items()}
+        given = [one for one in inspect.signature(type(self).__init__).parameters if one in own]
+        said = [f"learning_rate={rate}", *(f"{name}={own[name]!r}" for name in given)]
+        return f"{self._name}({', '.join(said)}, step={self._step.item()})"
 
     @property
     def learning_rate(self) -> Variable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.values.attributes import flag
 from wgsl_kernels.ops.elementwise.unary import sqrt
 from wgsl_kernels.train.optimizer import Optimizer, between
 
@@ -38,6 +39,7 @@ class RMSProp(Optimizer):
         epsilon: float = 1e-7,
         centered: bool = False,
     ) -> None:
+        centered = flag(type(self).__name__, "centered", centered)
         self.slots = ("mean_square", "momentum", *(("mean_gradient",) if centered else ()))
         super().__init__(learning_rate)
         self._decay = between(self._name, "decay", decay, 0, 1)

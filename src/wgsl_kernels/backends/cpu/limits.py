@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import OutOfMemoryError
-from wgsl_kernels.engine.environment.machine import half_of_memory
+from wgsl_kernels.engine.environment.machine import HALF_OF_MEMORY
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def check_allocation(spec: Spec, held: int) -> None:
     if spec.nbytes < NEGLIGIBLE and held < NEGLIGIBLE:
         return
     limit = config.memory_limit
-    allowed = half_of_memory() if limit == "auto" else limit
+    allowed = HALF_OF_MEMORY if limit == "auto" else limit
     if isinstance(allowed, int) and held + spec.nbytes > allowed:
         raise memory_error([spec], held, allowed)
     if spec.nbytes > ADDRESSABLE:  # of which NumPy says that it is a wrong value

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
-from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
+from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder, text_given
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
@@ -14,6 +14,7 @@ from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
 
@@ -44,6 +45,17 @@ def given_names(source: Source, scalar: str) -> str:
         lines["attrs"] = "var<private> attrs: Attrs;"
     declared = source.declared
     return "".join(f"{line}\n" for name, line in lines.items() if name not in declared)
+
+
+def raw_text(shader: ShaderKernel) -> str:
+    """Return the file of a shader, as one that is in no package."""
+    origin = shader.origin
+    return outside_package(shader, text_given(shader.given, origin.folder, origin.inline).text)
+
+
+def outside_package(shader: ShaderKernel, text: str) -> str:
+    """Return a text of a shader that names the package which it is in."""
+    return text.replace("package::", "wgsl_kernels::") if shader.origin.is_ours else text
 
 
 def common() -> Text:

@@ -7,7 +7,21 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.derived.context import common, declared, given_names, op_of
+from wgsl_kernels.backends.derived.accumulations import form_of
+from wgsl_kernels.backends.derived.context import (
+    common,
+    declared,
+    given_names,
+    op_of,
+    outside_package,
+)
+from wgsl_kernels.backends.derived.families import (
+    accumulated_gradients,
+    accumulated_text,
+    derive_accumulated,
+    float_elements,
+)
+from wgsl_kernels.backends.derived.host_kernels import GradientTwin
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, classify
@@ -24,6 +38,7 @@ from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import broadcast
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
+from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.names.rename import rename
 from wgsl_kernels.wgsl.names.resolve import names_of
@@ -83,7 +98,7 @@ class DerivedShader(ShaderKernel):
 
 
 def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
-    """Return what registers the gradient of a map, given whether it may replace another.
+    """Return what registers a shader's gradient, given whether it may replace another.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
@@ -91,6 +106,8 @@ def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
     Warns:
         RuntimeWarning: It is zero throughout.
     """
+    if form_of(shader) is not None:
+        return derive_accumulated(shader)
     parameters = float_parameters(shader)
     made = [_derived(shader, one) for one in parameters]  # what cannot be derived, raises
 
@@ -106,17 +123,20 @@ def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
 
 
 def float_parameters(shader: ShaderKernel) -> list[str]:
-    """Return the parameters of a map's op that may have a gradient.
+    """Return the parameters of a map's op, or what combines elements, that may have a gradient.
 
     Raises:
-        ShaderError: The shader is no map, or has none.
+        ShaderError: The shader is none of these, or has none.
     """
+    if form_of(shader) is not None:
+        return list(float_elements(shader))
     source = shader.source
     op = op_of(source)
     if classify(source, shader.form) != "map" or op is None:
         raise ShaderError(
-            f"{shader.name}: gradient='derive' takes maps of floats; its shader is none. Register "
-            f"one with @gradient({shader.name!r})."
+            f"{shader.name}: gradient='derive' takes maps, reductions and scans of floats; its "
+            "shader is none. Gathering turns to scattering, which has no atomics that are "
+            f"deterministic: register one with @gradient({shader.name!r})."
         )
     if not _is_float(spell(op.returns), "y") and not spell(op.returns).startswith("T_"):
         returns = spell(op.returns)
@@ -137,11 +157,13 @@ def derived_name(kernel: str, parameter: str) -> str:
 
 
 def gradient_text(shader: ShaderKernel, wanted: str) -> str:
-    """Return the shader of a map's gradient by one parameter.
+    """Return the shader of a gradient by one parameter.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
+    if form_of(shader) is not None:
+        return accumulated_text(shader, wanted)
     source, raw = shader.source, _raw(shader)
     op = op_of(source)
     assert op is not None
@@ -159,16 +181,14 @@ def gradient_text(shader: ShaderKernel, wanted: str) -> str:
             RULES,
             "T" if "f32" not in written else "",
         )
-        made = forward.map(op.name, wanted, _upstream(op))
+        made = derived_map(forward, op.name, wanted, _upstream(op))
     except NotDerivableError as error:
         message = f"{shader.name}: the gradient by {wanted}: {error.message}"
         raise ShaderError(raw.point(message, error.begin)) from None
     if made.is_zero:
         message = f"{shader.name}: the gradient by {wanted} is zero throughout."
         warnings.warn(message, RuntimeWarning, stacklevel=4)
-    renamed = _without_op(raw)
-    if shader.origin.is_ours:  # what is made is in no package
-        renamed = renamed.replace("package::", "wgsl_kernels::")
+    renamed = outside_package(shader, _without_op(raw))
     missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
@@ -209,18 +229,24 @@ def _imported(raw: Text) -> set[str]:
     return found
 
 
-def twins_of(shader: ShaderKernel) -> dict[str, Twin]:
-    """Return the gradient by each float parameter of a map, as CPU kernels.
+def twins_of(shader: ShaderKernel) -> dict[str, Twin | GradientTwin]:
+    """Return the gradient by each float input, as CPU kernels.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
+    if form_of(shader) is not None:
+        return {one: GradientTwin(shader, one) for one in float_elements(shader)}
     return {one: _derived(shader, one)[1] for one in float_parameters(shader)}
 
 
 def is_derived(rule: GradientRule) -> bool:
     """Say whether a rule was made of a shader."""
-    return isinstance(rule.func, partial) and rule.func.func in (_gradients, _second)
+    return isinstance(rule.func, partial) and rule.func.func in (
+        _gradients,
+        _second,
+        accumulated_gradients,
+    )
 
 
 def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:

@@ -12,6 +12,8 @@ from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+
 _HOMES = {
     "safe_math": "safe_div safe_exp safe_log safe_rsqrt is_negative",
     "hyperbolic": "safe_cosh safe_sinh",
@@ -126,3 +128,8 @@ LEAVES: Mapping[str, Callable[..., Any]] = {
     "wk_print_u32": lambda value: None,
 }  # fmt: skip
 """The functions on NumPy values of whatever precision."""
+
+
+def leaves_of(composed: Composed) -> dict[str, Callable[..., Any]]:
+    """Return what stands on NumPy for a composed text's functions from ``shaders/lib``."""
+    return {name: LEAVES[name] for name in LEAVES.keys() & composed.shared_functions()}

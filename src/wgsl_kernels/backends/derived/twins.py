@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import common, given_names, op_of
-from wgsl_kernels.backends.derived.library import LEAVES
+from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
+from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
-from wgsl_kernels.simulator.masks import Cell
-from wgsl_kernels.simulator.module import ModuleCompiler
-from wgsl_kernels.simulator.places import RefusedError
-from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
-from wgsl_kernels.wgsl.types.kinds import Scalar, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,8 +25,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
-
-_SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
 
 
 class Twin:
@@ -46,21 +41,23 @@ class Twin:
             ShaderError: The shader is no map, or does what does not run on NumPy in float64.
         """
         self.shader = shader
-        self._made: dict[str, tuple[bytes, Compiled]] = {}
+        self._made: dict[str, tuple[bytes, CompiledMap]] = {}
         source = shader.source
         if classify(source, shader.form) != "map":
-            raise ArgumentError(f"{shader.name}: cpu='derive' takes maps; write a CPU kernel.")
+            raise ArgumentError(
+                f"{shader.name}: cpu='derive' takes maps, reductions and scans; write a CPU kernel."
+            )
         for dtype in VARIANTS:
             if dtype in ("float32", "int32", "bool") and op_of(source, dtype) is not None:
                 self.compiled(dtype)
                 break
 
-    def compiled(self, dtype: str) -> Compiled:
+    def compiled(self, dtype: str) -> CompiledMap:
         """Return the functions for a first input of this dtype."""
         source = self.shader.source
         digest, found = self._made.get(dtype, (b"", None))
         if found is None or digest != source.digest:
-            found = Compiled(self.shader.name, source, dtype)
+            found = CompiledMap(self.shader.name, source, dtype)
             self._made[dtype] = source.digest, found
         return found
 
@@ -77,7 +74,7 @@ class Twin:
         return self.compiled(dtype).run(values, attrs)
 
 
-class Compiled:
+class CompiledMap:
     """A map on NumPy, for one dtype."""
 
     def __init__(self, kernel: str, source: Source, dtype: str) -> None:
@@ -86,22 +83,15 @@ class Compiled:
         Raises:
             ShaderError: It does what does not run on NumPy; the message points at the line.
         """
-        scalar = _SCALARS.get(dtype, "i32")
         op = op_of(source, "float32" if dtype == "float64" else dtype)
         if op is None:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
-        self.kernel, self.op, self._source = kernel, op, source
-        whole = _whole(source, scalar)
-        float_type = np.float64 if dtype == "float64" else np.float32
-        try:
-            self._module = ModuleCompiler(parse(whole.composed), {}, float_type, LEAVES)
-            self._function = self._module.globals[self._module.function(op.name)]
-        except RefusedError as error:
-            place = whole.composed.place(error.begin)
-            text, place = whole.origin(place.line, place.column)
-            raise ShaderError(
-                f"{kernel}: {text.point(error.message, text.offset(place.line, place.column))}"
-            ) from None
+        self.op = op
+        whole = _whole(source, scalar_of_dtype(dtype))
+        self._functions = NumpyFunctions(
+            kernel, source, whole.composed, dtype, partial(_point, whole)
+        )
+        self._functions.need(op.name)
 
     def run(self, values: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
         """Return the map of arrays by name."""
@@ -113,26 +103,15 @@ class Compiled:
             if value is None and one.name == "i":
                 value = np.arange(int(np.prod(shape)), dtype=np.uint32).reshape(shape)
             given.append(value)
-        module = self._module
-        module.globals.update(module.first_values())
-        if "attrs" in module.variables:
-            module.globals[module.private("attrs")] = Cell(self._attributes(attrs))
-        with np.errstate(all="ignore"):
-            found = self._function(True, *given)
+        with self._functions.with_attributes(attrs) as call:
+            found = call(self.op.name, *given)
         return np.array(np.broadcast_to(found, shape))
 
-    def _attributes(self, attrs: Mapping[str, Any]) -> list[Any]:
-        found: list[Any] = []
-        for field in self._source.structs["Attrs"].fields:
-            if field.name not in attrs:
-                raise ArgumentError(f"{self.kernel}: attribute {field.name!r} is missing.")
-            type_, value = self._module.named(field.type), attrs[field.name]
-            if isinstance(type_, Vector):
-                found.append([self._module.scalars[type_.element.name](one) for one in value])
-            else:
-                assert isinstance(type_, Scalar)
-                found.append(self._module.scalars[type_.name](value))
-        return found
+
+def _point(whole: SourceMap, message: str, begin: int) -> str:
+    place = whole.composed.place(begin)
+    text, place = whole.origin(place.line, place.column)
+    return text.point(message, text.offset(place.line, place.column))
 
 
 def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -142,7 +121,12 @@ def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
         ArgumentError: The shader is no map.
         ShaderError: It does what does not run on NumPy; the message points at the line.
     """
-    twin = Twin(shader)
+    twin: Any
+    if form_of(shader) is None:
+        twin = Twin(shader)
+    else:
+        twin = AccumulationTwin(shader)
+        twin.check("float32")
     kernel = Kernel(shader.name, "cpu", twin, shader.origin, names=shader.names, files=[shader])
     return lambda override: add_kernel(kernel, override=override)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.dispatch import EntryPoint, Order
-    from wgsl_kernels.simulator.memory import Words
+    from wgsl_kernels.simulator.domains import Words
 
 LEAST_LANES = 32
 """Invocations of a subgroup where no adapter says it."""
@@ -56,6 +56,22 @@ class NumpyQueue:
         buffer.bytes[offset : offset + len(values)] = values
 
 
+class Launch(NamedTuple):
+    """What a dispatch runs with.
+
+    Attributes:
+        entry: The entry point.
+        groups: Workgroups along x, y and z.
+        bound: The words of each binding.
+        lanes: Invocations of a subgroup.
+    """
+
+    entry: EntryPoint
+    groups: tuple[int, int, int]
+    bound: Mapping[tuple[int, int] | str, Words]
+    lanes: int
+
+
 @dataclass(frozen=True, eq=False)
 class NumpyPipeline:
     """An entry point, and where it runs."""
@@ -70,7 +86,7 @@ class NumpyDevice:
     Attributes:
         lanes: Invocations of a subgroup.
         order: In which order invocations run.
-        log: Returns what notes the accesses of a dispatch, given what is about to run.
+        log: Returns what notes the accesses of a dispatch that is about to run.
     """
 
     def __init__(self, limits: Mapping[str, int], features: frozenset[str], lanes: int) -> None:
@@ -79,7 +95,7 @@ class NumpyDevice:
         self.queue = NumpyQueue()
         self.lanes = lanes
         self.order: Order = "forward"
-        self.log: Callable[[EntryPoint], AccessLog | None] = _nobody
+        self.log: Callable[[Launch], AccessLog | None] = _nobody
 
     def create_buffer(self, *, label: str, size: int, usage: int) -> NumpyBuffer:
         return NumpyBuffer(size)
@@ -142,11 +158,12 @@ class _Pass:
             begin = (first + (self.offset if is_moving else 0)) // 4
             bound[0, number] = buffer.words[begin : begin + -(-size // 4)]
         entry, device = self.pipeline.entry, self.pipeline.device
+        launch = Launch(entry, (x, y, z), bound, device.lanes)
         run = partial(entry.run, (x, y, z), bound, subgroup_size=device.lanes, order=device.order)
-        self.runs.append(lambda: run(log=device.log(entry)))
+        self.runs.append(lambda: run(log=device.log(launch)))
 
 
-def _nobody(entry: EntryPoint) -> AccessLog | None:
+def _nobody(launch: Launch) -> AccessLog | None:
     """Note nothing."""
 
 

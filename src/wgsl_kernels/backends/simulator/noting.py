@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.simulator.accesses import AccessLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from wgsl_kernels.backends.simulator.gpu import Launch
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
@@ -39,8 +41,34 @@ class WrongAccess:
 
 @contextmanager
 def noting(device: Device) -> Iterator[list[WrongAccess]]:
-    """Have a block's dispatches on a simulated device noted; the list grows meanwhile."""
+    """Have a block's dispatches on a simulated device noted; at its end the list has all."""
     found: list[WrongAccess] = []
+    noted: list[tuple[Dispatch, EntryPoint, AccessLog]] = []
+
+    def log(dispatch: Dispatch, launch: Launch) -> AccessLog:
+        noted.append((dispatch, launch.entry, AccessLog()))
+        return noted[-1][-1]
+
+    with following(device, log):
+        yield found
+    for dispatch, entry, one in noted:
+        sites = entry.module.sites
+        found.extend(
+            WrongAccess(
+                access,
+                dispatch,
+                sites[access.site],
+                None if access.other_site < 0 else sites[access.other_site],
+            )
+            for access in one.found.values()
+        )
+
+
+@contextmanager
+def following(
+    device: Device, log: Callable[[Dispatch, Launch], AccessLog | None]
+) -> Iterator[None]:
+    """Have a block's dispatches on a simulated device noted by what ``log`` returns for each."""
     simulated, own = device._device, vars(device)
     plain, before = device.run, simulated.log
 
@@ -49,35 +77,17 @@ def noting(device: Device) -> Iterator[list[WrongAccess]]:
             plain(ready, storages)
             return
         device.flush()
-        noted: list[tuple[EntryPoint, AccessLog]] = []
-
-        def log(entry: EntryPoint) -> AccessLog:
-            noted.append((entry, AccessLog()))
-            return noted[-1][1]
-
-        simulated.log = log
+        simulated.log = partial(log, ready.origin[1])
         try:
             plain(ready, storages)
             device.flush()
         finally:
             simulated.log = before
-        dispatch = ready.origin[1]
-        for entry, one in noted:
-            sites = entry.module.sites
-            found.extend(
-                WrongAccess(
-                    access,
-                    dispatch,
-                    sites[access.site],
-                    None if access.other_site < 0 else sites[access.other_site],
-                )
-                for access in one.found.values()
-            )
 
     with device.lock:
         own["run"] = run
     try:
-        yield found
+        yield
     finally:
         with device.lock:
             own.pop("run", None)

@@ -27,23 +27,18 @@ from wgsl_kernels.backends.webgpu.control.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.declare.sources import sources_of
 from wgsl_kernels.backends.webgpu.devices.background import Background
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.lifetime import abandon
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
-from wgsl_kernels.backends.webgpu.runtime.function import FunctionLaunch
-from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
-from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
-from wgsl_kernels.backends.webgpu.runtime.small import launch_where_small
+from wgsl_kernels.backends.webgpu.runtime.function import FunctionCall
+from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
+from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
+from wgsl_kernels.backends.webgpu.runtime.small import host_kernel
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
-from wgsl_kernels.engine.drivers.driver import Launch, Usage
+from wgsl_kernels.engine.drivers.driver import Usage
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.context import current
 from wgsl_kernels.engine.environment.errors import ArgumentError, DeviceLostError, OutOfMemoryError
@@ -56,7 +51,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.arrays.words import Words
-    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
     from wgsl_kernels.engine.drivers.driver import Noted
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.engine.values.host import Array
@@ -73,7 +67,6 @@ class WebGpuBackend:
     def __init__(self) -> None:
         self._device: Device | None = None
         self._copier = Copier(self)
-        self._fills: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(bytes_of_loaded)
         self.evaluator = Evaluator(self)
         self.tuner = Tuner(self.open)
         self._debugging = Debugging(self.evaluator)
@@ -95,7 +88,6 @@ class WebGpuBackend:
             if lost is not None:
                 abandon(lost)
             self._copier.begin(device)
-            self._fills.begin(device)
             self._debugging.attach(device)
         return device
 
@@ -212,16 +204,8 @@ class WebGpuBackend:
 
     def fill(self, array: GpuArray, words: Words) -> None:
         """Record that all elements of a new array become one number."""
-        if array.storage is None:
-            return
-        device = self.open()
-        key = (array.size, array.dtype, words)
-        loaded = self._fills[key]
-        if loaded is None:
-            program = Program((fill(device, Argument.of(array, 0), words),), (), ())
-            loaded = Loaded(device, program)
-            self._fills.keep(key, loaded)
-        loaded.run([array])
+        if array.storage is not None:
+            self._copier.fill(array, words)
 
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
@@ -252,33 +236,33 @@ class WebGpuBackend:
         attrs: dict[str, Any],
         outputs: tuple[Spec, ...] | None,
         output_names: tuple[str, ...],
-    ) -> Launch:
+    ) -> KernelLaunch:
         """Return a launch: of programs for a shader, of calls and programs for a function."""
 
-        def prepare() -> Launch:
-            return self._device_launch(kernel, inputs, attrs, outputs, output_names)
+        def prepare() -> ShaderLowering | FunctionCall:
+            if isinstance(kernel.func, ShaderKernel):
+                return self._lowering(kernel, inputs, attrs, outputs, output_names)
+            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
+            lower = partial(lower_function, gpu, repeats=kernel.repeats)
+            return FunctionCall(kernel, gpu, attrs, outputs, lower)
 
-        small = launch_where_small(self, kernel, inputs, attrs, outputs, prepare)
-        return prepare() if small is None else small
+        host = host_kernel(kernel, inputs, attrs, outputs)
+        return KernelLaunch(self, kernel.name, prepare, outputs, host)
 
-    def _device_launch(
+    def _lowering(
         self,
         kernel: Kernel,
         inputs: list[Any],
         attrs: dict[str, Any],
         outputs: tuple[Spec, ...] | None,
         output_names: tuple[str, ...],
-    ) -> Launch:
-        if not isinstance(kernel.func, ShaderKernel):
-            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
-            lower = partial(lower_function, gpu, repeats=kernel.repeats)
-            return FunctionLaunch(self, kernel, gpu, attrs, outputs, lower)
+    ) -> ShaderLowering:
+        shader: ShaderKernel = kernel.func
         if outputs is None:
             raise ArgumentError(
                 f"{kernel.name}: its output shape is known only after the run; a shader alone "
                 "cannot serve that. Register a function with full control."
             )
-        shader = kernel.func
         form = classify(shader.source, shader.form)
         names = shader.names()
         if len(names) != len(inputs):
@@ -286,11 +270,8 @@ class WebGpuBackend:
                 f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
             )
         call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
-        launch: ShaderLaunch = (
-            MapLaunch(self, call) if form == "map" else FusibleLaunch(self, call, form)
-        )
         check_fit(form, call, inputs)
-        return launch
+        return ShaderLowering(call, form)
 
     def memory(self) -> Usage:
         """Return live buffers and bytes, host values not yet uploaded included."""

@@ -6,7 +6,17 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.bench.checking import cases, derived, fast, gradient, right, safe
+from wgsl_kernels.bench.checking import (
+    bits,
+    cases,
+    derived,
+    fast,
+    gradient,
+    lossy,
+    right,
+    safe,
+    sizes,
+)
 from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.shrinking import shrunk
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared
 as they stand."""
-WATCHED_SIZES = ("-> 1", "-> 65")
+WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
 """The sizes, beside a sample's own, at which accesses are watched."""
 
 
@@ -42,7 +52,7 @@ def rows_of(
     check = _KernelCheck(name, samples, backends, sections, case)
     if rows_only:
         check.thorough = set()
-    return list(check.rows())
+    return [_waived(row, samples) for row in check.rows()]
 
 
 class _KernelCheck:
@@ -92,7 +102,7 @@ class _KernelCheck:
                 right_on[backend] = row.passed
                 if not self.case or self.case in row.sample:
                     yield row
-            named = cases.named(sample, self.case)
+            named = sizes.named(sample, self.case)
             if named is not None and "webgpu" in backends:
                 yield self.row(
                     "right", "sizes", sample.id, "webgpu", lambda: right.at_size(self.on_gpu, named)
@@ -114,15 +124,21 @@ class _KernelCheck:
             "right", "forward", sample, backend, lambda: check_forward(sample, backend)
         )
         if row.passed:
+            is_here = backend == "webgpu"
+            return row.with_findings(lossy.wide_bound(self.on_gpu, sample, row) if is_here else ())
+        if row.findings:
             return row
         plain = cases.plain(sample)
 
         def judge(case: cases.Case) -> list[Finding]:
             return right.judged(self.whole, case, backend, "wrong-values")
 
-        noted = judge(plain)
+        noted, case = judge(plain), plain
         if noted and not self.case:
-            noted = shrunk(sample, {}, noted, judge)
+            case, noted = shrunk(sample, {}, plain, noted, judge)
+        if backend == "webgpu":
+            noted = lossy.explained(self.on_gpu, case, noted)
+            noted = right.explained(self.on_gpu, case, noted)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:
@@ -132,14 +148,17 @@ class _KernelCheck:
             {d.module.composed.workgroup_size[0] for d in one.dispatches(sample)} - {64}
         )
         checks: tuple[tuple[str, Callable[[], Iterator[list[Finding]]]], ...] = (
-            ("sizes", lambda: right.sizes(one, sample, groups[:2])),
+            ("sizes", lambda: right.of_sizes(one, sample, groups[:2])),
             ("folded grid", lambda: right.folded(one, sample)),
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
+            ("edges", lambda: right.edges(one, sample)),
+            ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
-            ("fused", lambda: right.fused(one, sample)),
-            ("captured", lambda: right.captured(one, sample)),
-            ("repeated", lambda: right.stable(one, sample)),
+            ("configurations", lambda: right.configurations(one, sample)),
+            ("fused", lambda: bits.fused(one, sample)),
+            ("captured", lambda: bits.captured(one, sample)),
+            ("repeated", lambda: bits.stable(one, sample)),
         )
         for check, run in checks:
             row = self.row("right", check, sample.id, "webgpu", lambda: self._gathered(run()))  # noqa: B023  called at once
@@ -177,6 +196,8 @@ class _KernelCheck:
             )
         if "webgpu" in backends:
             checks = (
+                ("other cases", gradient.of_cases(one, sample)),
+                ("special values", gradient.extreme(one, sample)),
                 ("derived", derived.compared(one, sample)),
                 ("upstream", gradient.layouts(one, sample)),
                 ("each output", gradient.alone(one, sample)),
@@ -195,13 +216,15 @@ class _KernelCheck:
 
     def _leaks(self, sample: Sample, backend: str) -> Row:
         row = self.timed("right", "leaks", sample, backend, lambda: check_leaks(sample, backend))
-        return row if row.passed else row.with_findings([self.whole.finding("leaks", row.note)])
+        if row.passed or row.findings:
+            return row
+        return row.with_findings([self.whole.finding("leaks", row.note)])
 
     def _safe(self, sample: Sample) -> Iterator[Row]:
         one = self.on_gpu
-        sizes = [case for case in cases.sized(sample) if case.what.endswith(WATCHED_SIZES)]
+        sized = [case for case in sizes.sized(sample) if case.what.endswith(WATCHED_SIZES)]
         chosen = [
-            one_case for one_case in (cases.plain(sample), *sizes) if self.case in one_case.id
+            one_case for one_case in (cases.plain(sample), *sized) if self.case in one_case.id
         ]
 
         def watch() -> Iterator[list[Finding]]:
@@ -262,6 +285,18 @@ class _KernelCheck:
             noted = with_case(findings_of(error, self.whole, code), f"{sample.id}, {backend}")
             row = Row(check, sample.id, backend, False, note=note, findings=tuple(noted))
         return replace(row, section=section, seconds=time.perf_counter() - begin)
+
+
+def _waived(row: Row, samples: Sequence[Sample]) -> Row:
+    """Return a row of which those findings fail nothing that a sample waives with a reason."""
+    reasons: dict[str, str] = {}
+    for one in samples:
+        if row.sample in ("", one.id):
+            reasons |= one.waive
+    if not any(one.code in reasons for one in row.findings):
+        return row
+    found = tuple([replace(one, waived=reasons.get(one.code, "")) for one in row.findings])
+    return replace(row, findings=found, passed=not any(one.severity == "error" for one in found))
 
 
 def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:

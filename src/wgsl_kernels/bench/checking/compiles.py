@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
+from wgsl_kernels.backends.webgpu.declare.hooks import misspelt_hooks
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, once
 from wgsl_kernels.bench.checking.tint import tint_findings
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-
-HOOKS = (
-    "op", "init", "combine", "lift", "append", "finish", "apply", "settle", "main",
-    "a_at", "b_at", "b_vec4", "term",
-)  # fmt: skip
-"""The functions by which a form is known, or that it may have."""
 
 
 def compile_findings(subject: Subject) -> list[Finding]:
@@ -114,18 +108,9 @@ def _misspelt(subject: Subject) -> Iterator[Finding]:
     source = _source(subject)
     if source is None:
         return
-    file = source.own
-    called = file.needs
-    have = set(file.module.functions)
-    for name, function in file.module.functions.items():
-        if name in HOOKS or name in called or function.is_entry or name.startswith("op_"):
-            continue
-        near = difflib.get_close_matches(name, [one for one in HOOKS if one not in have], 1, 0.7)
-        if near:
-            place = file.text.place(function.name_span.begin)
-            words = f"nothing calls {name}. Did you mean {near[0]!r}?"
-            line = file.text.line(place.line)
-            yield Finding(
-                "misspelt-hook", words, subject.name, place.file, place.line, place.column,
-                len(name), line,
-            )  # fmt: skip
+    for one in misspelt_hooks(source):
+        place = one.place
+        yield Finding(
+            "misspelt-hook", one.words, subject.name, place.file, place.line, place.column,
+            len(one.name), one.line,
+        )  # fmt: skip

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.bench.checking import right, sizes, specials
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import (
     PARITY,
     SINGLE,
+    check_direction,
     check_gradient_by_numbers,
     check_gradient_parity,
     check_second_order,
     only,
 )
+from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.differences import (
@@ -39,6 +44,7 @@ from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from wgsl_kernels.bench.checking.cases import Case
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.gradients.evaluation import Array
     from wgsl_kernels.testing.report import Row
@@ -48,28 +54,96 @@ if TYPE_CHECKING:
 
 def by_numbers(subject: Subject, sample: Sample) -> Row:
     """Compare the gradient with differences."""
-    return _judged_row(subject, check_gradient_by_numbers(sample), "wrong-gradient", sample)
+    return _judged_row(subject, check_gradient_by_numbers(sample), "wrong-gradient", sample.id)
 
 
 def parity(subject: Subject, sample: Sample, backend: str) -> Row:
     """Compare a backend's gradient with that in float64."""
-    return _judged_row(subject, check_gradient_parity(sample, backend), "gradient-parity", sample)
+    return _judged_row(
+        subject, check_gradient_parity(sample, backend), "gradient-parity", sample.id
+    )
 
 
 def second(subject: Subject, sample: Sample) -> Row:
     """Compare the gradient of the gradient with differences."""
-    return _judged_row(subject, check_second_order(sample), "wrong-second-order", sample)
+    return _judged_row(subject, check_second_order(sample), "wrong-second-order", sample.id)
 
 
-def _judged_row(subject: Subject, row: Row, code: str, sample: Sample) -> Row:
+def _judged_row(subject: Subject, row: Row, code: str, case: str) -> Row:
     if row.passed:
         return row
+    shown = dict(row.evidence)
     if np.isfinite(row.worst_abs):
         words = f"{row.note}: off by {row.worst_abs:.3g}, allowed {row.tolerance:.3g}."
     else:
         words = f"{row.note}."
-    case = f"{sample.id}, {row.backend}"
-    return row.with_findings(with_case([subject.of_gradient(code, words)], case))
+    if "got" in shown:
+        words = f"{words[:-1]}; got {shown['got']}, expected {shown['expected']}."
+    found = subject.of_gradient(code, words, evidence=row.evidence)
+    return row.with_findings(with_case([found], f"{case}, {row.backend}"))
+
+
+def of_cases(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check gradients for other attributes, with lengths untied, and with one of 1 in one input."""
+    for case in (*right.defined(sample), *sizes.broadcast(sample), *sizes.untied(sample)):
+        yield _of_case(subject, case)
+
+
+def _of_case(subject: Subject, case: Case) -> list[Finding]:
+    """Compare the gradient along one direction with differences; where it is off, every element."""
+    try:
+        exact_of(case.sample, case.arrays)
+    except Exception:  # a shape rule refused the case
+        return []
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        try:
+            row = check_direction(case.sample)
+            if not row.passed:
+                row = check_gradient_by_numbers(case.sample)
+                if not np.isfinite(float(dict(row.evidence).get("expected", 0.0))):
+                    return []  # there are no differences to hold it against
+        except ArgumentError:
+            return []  # the rule refuses the attribute
+        except Exception as error:  # a rule may raise anything; the check tells
+            return with_case(findings_of(error, subject, "gradient-raises"), case.id)
+    return list(_judged_row(subject, row, "wrong-gradient", case.id).findings)
+
+
+def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Tell of gradients at special values that are NaN or infinite, where float64's are not."""
+    zeros = [one for one in specials.special(sample) if one.what == "zeros"]
+    far = [one for one in specials.far(sample) if one.what in ("extreme", "tiny")]
+    for case in (*zeros, *far):
+        f, weights = functools.partial(sample.f, **sample.attrs), UpstreamGradients()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            want = _attempt(lambda: double_gradients(f, case.arrays, weights))  # noqa: B023  called at once
+            with only("webgpu", sample):
+                got = _attempt(lambda: gradients_of(f, tensors_for(case.arrays), weights))  # noqa: B023  called at once
+        code = "gradient-parity" if case.what == "zeros" else "gradient-at-extreme"
+        yield _made_nonfinite(subject, case, want or [], got or [], code)
+
+
+def _made_nonfinite(
+    subject: Subject,
+    case: Case,
+    want: list[Array | None],
+    got: list[Array | None],
+    code: str,
+) -> list[Finding]:
+    for number, (one, other) in enumerate(zip(want, got, strict=False)):
+        if one is None or other is None or one.shape != other.shape:
+            continue
+        wrong = (np.abs(one) < float(np.finfo(np.float32).max)) & ~np.isfinite(other)
+        if wrong.any():
+            at = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            words = (
+                f"input {number} at {list(at)}: the gradient is {other[at]}, in float64 "
+                f"{one[at]:.6g}; x = {case.arrays[number][at]}."
+            )
+            return [subject.of_gradient(code, words, evidence=(("case", case.id),))]
+    return []
 
 
 def layouts(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

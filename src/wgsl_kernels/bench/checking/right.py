@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+import shlex
 import warnings
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
-from wgsl_kernels.bench.checking import cases, simulated
+from wgsl_kernels.backends.webgpu.tuning import tuner
+from wgsl_kernels.bench.checking import bits, cases, safe, sizes, specials
 from wgsl_kernels.bench.checking.shrinking import shrunk
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
+from wgsl_kernels.bench.checking.subject import Subject, findings_of, repeat, with_case
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.derived import run_bounded
+from wgsl_kernels.bench.comparison.derived import (
+    run_bounded,
+    run_derived,
+)
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
-from wgsl_kernels.engine.capture.capture import capture
-from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import (
     DeviceLostError,
+    KernelFault,
     OutOfMemoryError,
-    WgslKernelsError,
+    ShaderError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
+    from wgsl_kernels.bench.comparison.judging import Mismatch
+    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.simulator.dispatch import Order
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -68,8 +76,13 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
 def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:
     """Return what a case gives on a backend, with its inputs made by ``make``, and may give."""
     sample = case.sample
-    with only(backend, sample):
+    with only(backend, sample), _poisoned(backend):
         return run_bounded(sample, [make(one) for one in case.arrays], backend)
+
+
+def _poisoned(backend: str) -> AbstractContextManager[object]:
+    """Have memory hold nothing that is right by chance, as what ran before may have left it."""
+    return safe.on_poison() if backend == "webgpu" else nullcontext()
 
 
 def judged(
@@ -81,9 +94,16 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # of NaN and infinity, which are meant
+    with _quiet():
         return _judged(subject, case, backend, code, make, what)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Have NumPy say nothing of NaN and infinity, which are meant."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
 
 
 def _judged(
@@ -108,15 +128,21 @@ def _judged(
     except Exception as error:  # a kernel may raise anything; the check tells
         return with_case(findings_of(error, subject, "raises"), label)
     try:
-        wrong = mismatch(run.bounds, case.arrays, run.found, alternatives)
+        names = subject.input_names
+        wrong = mismatch(run.bounds, case.arrays, run.found, alternatives, names)
     except (ValueError, IndexError):
-        if all(one.size for one in case.arrays):
+        if all(one.size for one in case.arrays) and not case.is_unforeseen:
             raise
-        return []  # a bound that knows nothing of empty inputs
+        return []  # a bound that knows nothing of empty inputs, or of other shapes or attributes
     if wrong is None:
         return []
-    if code == "wrong-at-extreme" and np.asarray(wrong.got).dtype.kind in "biu":
-        return []  # a choice by numbers that are rounded may fall either way
+    if _may_fall_either_way(case, wrong):
+        return []
+    if code == "wrong-at-extreme":
+        if np.asarray(wrong.got).dtype.kind in "biu":
+            return []  # a choice by numbers that are rounded may fall either way
+        if case.what == "halves" and _is_wrong_though_bounded(case, alternatives):
+            code = "wrong-though-bounded"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:
@@ -126,33 +152,113 @@ def _judged(
         *((("bound", run.words),) if run.words else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
+        *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
     )
     return [subject.finding(code, words, evidence=evidence)]
 
 
-def repeat(case: Case, what: str = "") -> str:
-    """Return the arguments of a command that runs one case again."""
-    label = f"{case.id}{f', {what}' if what else ''}"
-    return f'--only {case.sample.kernel} --case "{label}"'
+FEW = 1e-3
+"""The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
 
 
-def sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
-    """Check a sample at other sizes, the smallest that fails alone."""
+def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
+    """Return the command that steps through what a case gives at an index."""
+    name = case.sample.kernel
+    target = [name]
+    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
+        file = Path(origin.file)
+        here = Path.cwd()
+        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
+    place = f"[{','.join(map(str, index))}]"
+    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
+
+
+def _may_fall_either_way(case: Case, wrong: Mismatch) -> bool:
+    """Say whether very few integers are wrong that are made of floats, as by rounding."""
+    is_whole = np.asarray(wrong.got).dtype.kind in "iu"
+    is_of_floats = any(one.dtype.kind == "f" for one in case.arrays)
+    return is_whole and is_of_floats and wrong.count < FEW * wrong.size
+
+
+def _is_wrong_though_bounded(case: Case, alternatives: Sequence[Sequence[Array]]) -> bool:
+    """Say whether an element is wrong that the shader's own roundings keep finite and near."""
+    with only("webgpu", case.sample):
+        run = run_derived(case.sample, tensors_for(case.arrays))
+    found = [
+        (dtype, np.where(_shaped(at, exact), values, exact))
+        for (dtype, values), at, exact in zip(run.found, run.bounded, alternatives[0], strict=True)
+    ]
+    return mismatch(run.bounds, case.arrays, found, alternatives) is not None
+
+
+def _shaped(at: Array | None, exact: Array) -> Array:
+    """Return a mask in the shape of a result; all False where it is of something else."""
+    if at is None or at.size != exact.size:
+        return np.zeros(exact.shape, bool)
+    return at.reshape(exact.shape) & np.isfinite(exact)
+
+
+def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
+    """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
-    for case in cases.sized(sample, groups):
-        (length, size), *_ = cases.changes_of(case.what)
+    for case in sizes.sized(sample, groups):
+        (length, size), *_ = sizes.changes_of(case.what)
         if length in done:
             continue
-        found = judged(subject, case, "webgpu", "wrong-at-size")
+        found = at_size(subject, case)
         if found:
             done.add(length)
-            found = shrunk(sample, {length: size}, found, lambda one: at_size(subject, one))
+            least, found = shrunk(
+                sample, {length: size}, case, found, lambda one: at_size(subject, one)
+            )
+            found = explained(subject, least, found)
         yield found
+    for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
+        yield explained(subject, case, at_size(subject, case))
+    beyond = list(sizes.large(sample))
+    seconds = sizes.seconds_by_elements(sample, _run) if beyond else None
+    for case in beyond:
+        if seconds is not None and seconds(case) < CHEAP:
+            found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
+            yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
+
+
+def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
+    """Return what is wrong with a case's accesses before what is wrong with its values.
+
+    Values that the adapter spoilt, as it ended a loop, are no fault of the formula.
+    """
+    if not any(one.code.startswith("wrong-") for one in found):
+        return found
+    try:
+        seen = safe.watched(subject, case)
+    except (KernelFault, ShaderError) as error:
+        seen = findings_of(error, subject, "raises")
+    except Exception:  # it raises where values are compared
+        return found
+    causes = [one for one in seen if one.severity == "error"]
+    if not causes:
+        return found
+    shown = {name: text for name, text in found[0].evidence if name in ("got", "expected", "wrong")}
+    causes[0] = causes[0].with_evidence(**shown)
+    is_ended = any(one.code == "runaway-loop" for one in causes)
+    return causes if is_ended else [*causes, *found]
+
+
+CHEAP = 0.5
+"""Seconds that a large case may take."""
 
 
 def at_size(subject: Subject, case: Case) -> list[Finding]:
     """Check one case of other lengths."""
     return judged(subject, case, "webgpu", "wrong-at-size")
+
+
+def _run(case: Case) -> None:
+    """Run a case for its time: exact results, and those of webgpu."""
+    with _quiet():
+        exact_of(case.sample, case.arrays)
+        bits.alone(case.sample, case.arrays)
 
 
 FOLDED = 1030
@@ -163,8 +269,7 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample of several workgroups where grids fold at two, as large ones do."""
     if sample.values is not None:
         return
-    lengths = {one for shape in sample.shapes for one in shape}
-    for case in (cases.resized(sample, {one: FOLDED}) for one in sorted(lengths)):
+    for case in (sizes.resized(sample, {one: FOLDED}) for one in sizes.lengths_of(sample)):
         if case is None:
             continue
         try:
@@ -172,7 +277,8 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         except Exception:  # a shape rule refused the case
             continue
         with folding_at(2):
-            yield judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
+            found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
+            yield explained(subject, case, found)
         return
 
 
@@ -191,12 +297,76 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with NaN, infinities, zeros and subnormals, and with large numbers."""
-    for case in cases.special(sample):
+    """Check a sample with NaN, infinities, zeros and subnormals, and with numbers far away."""
+    for case in specials.special(sample):
         if not _is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
-    for case in cases.extreme(sample):
+    for case in specials.far(sample):
+        if case.what in ("huge", "tiny") and not _is_elementwise(case):
+            continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
+
+
+def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with integers at their edges, where a kernel computes with them.
+
+    Of other kernels they are indices or sizes, and the largest would make arrays of that size.
+    """
+    cases_at_edges = list(specials.edges(sample))
+    if not cases_at_edges or not _is_elementwise(cases.plain(sample)):
+        return
+    for case in cases_at_edges:
+        yield judged(subject, case, "webgpu", "wrong-at-edge")
+
+
+def _is_elementwise(case: Case) -> bool:
+    """Say whether every result has the shape to which the inputs broadcast."""
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
+        with _quiet():
+            results = exact_of(case.sample, case.arrays)
+    except Exception:  # they do not broadcast, or the kernel refuses them
+        return False
+    return all(one.shape == shape for one in results)
+
+
+def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with other values of each attribute that it can be given, one at a time.
+
+    A value that the shader's fields cannot hold, or that leads to NaN, is refused in its way.
+    """
+    for case in defined(sample):
+        found = judged(subject, case, "webgpu", "wrong-for-attribute")
+        yield [one for one in found if one.code == "wrong-for-attribute"]
+
+
+def defined(sample: Sample) -> Iterator[Case]:
+    """Yield a sample with other attributes, of which the exact results are finite."""
+    for case in cases.varied(sample):
+        with _quiet():
+            try:
+                exact = exact_of(case.sample, case.arrays)
+            except Exception:  # the signature refused the value
+                continue
+        if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
+            yield case
+
+
+def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample in every configuration that may be chosen for it.
+
+    Where the device cannot run one, the simulator does.
+    """
+    case = cases.plain(sample)
+    with tuner.watching() as seen:
+        bits.alone(sample, case.arrays)
+    names = sorted(seen.get(sample.kernel, ()))
+    for name in names if len(names) > 1 else ():
+        with tuner.forced(sample.kernel, name):
+            found = judged(subject, case, "webgpu", "wrong-configuration", what=name)
+            if any(not one.code.startswith("wrong-") for one in found):
+                found = judged(subject, case, "simulator", "wrong-configuration", what=name)
+        yield found
 
 
 def _is_complex_all_through(case: Case) -> bool:
@@ -220,134 +390,40 @@ def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         has_f16 = choice is not None and "shader-f16" in choice.info.features
         if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
             continue
-        case = cases.of_dtype(sample, dtype)
-        try:
-            exact_of(case.sample, case.arrays)
-            values_of(case, "cpu")
-        except Exception:  # the CPU kernel or the shape rule does not take it either
-            continue
-        found = judged(subject, case, "webgpu", "wrong-dtype")
-        broken = [one for one in found if one.section == "compiles"]
-        if broken:
-            words = (
-                f"coverage() claims {dtype}, for which it does not compile: {broken[0].words} "
-                'Write the formula in T, or pass dtypes=["float32"].'
-            )
-            found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
-        yield found
+        for case in _of_dtype(sample, dtype):
+            yield _claimed(subject, case, dtype)
 
 
-def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Compare bits where maps before and behind the kernel may share its dispatch."""
-    case = cases.plain(sample)
-    if not any(one.dtype.kind == "f" for one in case.arrays):
-        return
-    want = _attempt(lambda: _alone(sample, case.arrays))
-    if want is None:
-        return
-
-    def negated(values: Array) -> Tensor:
-        return unary.negative(tensor(-values)) if values.dtype.kind == "f" else tensor(values)
-
-    for what in ("before", "behind"):
-        with only("webgpu", sample), config.using(fusion="always", small_ops="device"):
-            make = negated if what == "before" else tensor
-            given = [make(one) for one in case.arrays]
-            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
-            got = [
-                -unary.negative(one).numpy()
-                if what == "behind" and one.dtype.startswith("float")
-                else one.numpy()
-                for one in outputs
-            ]
-        yield _same_bits(subject, case, want, got, "wrong-fused", f"fused {what}")
+def _of_dtype(sample: Sample, dtype: str) -> Iterator[Case]:
+    """Yield a sample of another dtype; of float16 a long one, too, whose sums show their digits."""
+    case = cases.of_dtype(sample, dtype)
+    yield case
+    if dtype == "float16" and sample.make is None and sample.values is None:
+        longest = max(sizes.lengths_of(sample), default=0)
+        rest = max((int(np.prod(one)) for one in sample.shapes if longest in one), default=0)
+        long = sizes.LONG * longest // rest if rest else 0
+        more = sizes.resized(case.sample, {longest: long}) if long > longest else None
+        if more is not None:
+            yield more
 
 
-def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Compare the bits of a replay, where the kernel can be captured."""
-    case = cases.plain(sample)
-    want = _attempt(lambda: _alone(sample, case.arrays))
-    if want is None or any(one.dtype == object for one in case.arrays):
-        return
-    fast = capture(lambda *xs: sample.f(*xs, **sample.attrs))
-    with only("webgpu", sample), config.using(small_ops="device"), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            got: list[Array] = []
-            for _ in range(3):
-                given = tensors_for(case.arrays)
-                got = [one.numpy() for one in outputs_of(fast, given)]
-        finally:
-            fast.dispose()
-    yield _same_bits(subject, case, want, got, "wrong-captured", "captured")
-
-
-def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Compare the bits of three runs."""
-    case = cases.plain(sample)
-    want = _attempt(lambda: _alone(sample, case.arrays))
-    for _ in range(2 if want is not None else 0):
-        found = _same_bits(
-            subject, case, want or [], _alone(sample, case.arrays), "unstable", "again"
-        )
-        if found:
-            yield found
-            return
-    yield _in_orders(subject, case)
-
-
-def _in_orders(subject: Subject, case: Case) -> list[Finding]:
-    """Compare the bits of runs whose invocations come in other orders, on the simulator."""
-    want = _attempt(lambda: simulated.results(case, "forward"))
-    orders: tuple[Order, ...] = ("reversed", "shuffled")
-    for order in orders if want is not None else ():
-        got, what = simulated.results(case, order), f"invocations {order}"
-        found = _same_bits(subject, case, want or [], got, "order-dependent", what)
-        if found:
-            return found
-    return []
-
-
-def _alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
-    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
-        given = tensors_for(arrays)
-        return [one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)]
-
-
-def _attempt(run: Callable[[], list[Array]]) -> list[Array] | None:
+def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
+    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
     try:
-        return run()
-    except WgslKernelsError:
-        return None  # said where values are compared
-
-
-def _same_bits(
-    subject: Subject,
-    case: Case,
-    want: Sequence[Array],
-    got: Sequence[Array],
-    code: str,
-    what: str,
-) -> list[Finding]:
-    for number, (one, other) in enumerate(zip(want, got, strict=True)):
-        if one.dtype == object:
-            same = np.asarray(one == other)
-        else:
-            same = np.asarray((one == other) | ((one != one) & (other != other)))
-        if same.all():
-            continue
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
-        race = " A race?" if code == "unstable" else ""
-        words = f"{what}: got {other[at]}, alone {one[at]} at {list(at)} of output {number}.{race}"
-        evidence = (
-            ("got", f"{other[at]}"),
-            ("expected", f"{one[at]}"),
-            ("wrong", f"{int((~same).sum())} of {same.size} elements"),
-            ("case", f"{case.id}, {what}"),
-            ("repeat", repeat(case, what)),
+        exact_of(case.sample, case.arrays)
+        values_of(case, "cpu")
+    except Exception:  # they do not
+        return []
+    found = judged(subject, case, "webgpu", "wrong-dtype")
+    broken = [one for one in found if one.section == "compiles"]
+    if broken:
+        words = (
+            f"coverage() claims {dtype}, for which it does not compile: {broken[0].words} "
+            'Write the formula in T, or pass dtypes=["float32"].'
         )
-        return [subject.finding(code, words, evidence=evidence)]
-    return []
+        found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
+    held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
+    return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]
 
 
 def _offset(values: Array) -> Tensor:

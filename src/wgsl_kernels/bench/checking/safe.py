@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.runtime.debugging import fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
-from wgsl_kernels.bench.checking.simulated import JUDGED, accesses
+from wgsl_kernels.bench.checking.simulated import JUDGED, accesses, shows_memory
 from wgsl_kernels.bench.checking.subject import Subject, once
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -21,6 +21,7 @@ from wgsl_kernels.testing.inputs import tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.watching import Event
@@ -35,6 +36,11 @@ def _device() -> Device:
     driver = find_driver("webgpu")
     assert isinstance(driver, WebGpuBackend)
     return driver.open()
+
+
+def on_poison() -> AbstractContextManager[object]:
+    """Fill new memory of a block with what no right result is."""
+    return poisoned(_device(), POISONS[0])
 
 
 def watched(subject: Subject, case: Case) -> list[Finding]:
@@ -70,14 +76,16 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
     """Run a case on memory that holds different things, and return what shows through."""
     written: list[tuple[int, int]] = []
     runs = [_on_poison(case, word, written) for word in POISONS]
+    if any(one.module.composed.form == "free" for one in subject.dispatches(case.sample)):
+        runs.append(_simulated(case, runs[0]))
     if written:
         nbytes, byte = written[0]
         words = f"a buffer of {nbytes} bytes was written at byte {byte}, which is behind its end."
         return [subject.finding("out-of-bounds-write", words, evidence=(("case", case.id),))]
-    for number, (one, two) in enumerate(zip(*runs, strict=True)):
+    for number, (one, *others) in enumerate(zip(*runs, strict=True)):
         if one.dtype == object:
             continue
-        same = _same(one, two)
+        same = np.logical_and.reduce([_same(one, two) for two in others])
         if same.all():
             continue
         at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
@@ -88,6 +96,18 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
         )
         return [subject.finding("never-written", words, evidence=(("case", case.id),))]
     return []
+
+
+def _simulated(case: Case, found: Sequence[Array]) -> list[Array]:
+    """Return a device's results, but NaN where memory of NaN shows through on the simulator."""
+    try:
+        simulated = shows_memory(case, POISONS[0])
+    except ShaderError:  # it does what is not simulated
+        return list(found)
+    return [
+        np.where(np.isnan(two) & ~np.isnan(one), two, one) if one.dtype.kind == "f" else one
+        for one, two in zip(found, simulated, strict=True)
+    ]
 
 
 def _on_poison(case: Case, word: int, written: list[tuple[int, int]]) -> Sequence[Array]:

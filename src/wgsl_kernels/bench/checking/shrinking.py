@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.bench.checking import cases
+from wgsl_kernels.bench.checking import sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,33 +19,47 @@ MOST_RUNS = 24
 
 def shrunk(
     sample: Sample,
-    sizes: dict[int, int],
+    replaced: dict[int, int],
+    case: Case,
     found: list[Finding],
     judge: Callable[[Case], list[Finding]],
-) -> list[Finding]:
-    """Return the findings of the smallest case that still fails in the same way.
+) -> tuple[Case, list[Finding]]:
+    """Return the smallest case that still fails in the same way, and what is found of it.
+
+    What wrong elements had in common before is kept as evidence: a small case has no pattern.
 
     Args:
         sample: What the case is made from.
-        sizes: Which lengths are replaced by which.
+        replaced: Which lengths are replaced by which.
+        case: The case that fails.
         found: What was found of it.
         judge: Runs a case.
     """
     if sample.values is not None:
-        return found
-    runs = 0
-    lengths = sorted({one for shape in sample.shapes for one in shape}, reverse=True)
-    for length in lengths:
-        high = sizes.get(length, length)  # fails
+        return case, found
+    runs, first = 0, found
+    for length in sizes.lengths_of(sample)[::-1]:
+        high = replaced.get(length, length)  # fails
         low = 0  # is held not to
         while high - low > 1 and runs < MOST_RUNS:
             runs += 1
             middle = 1 if low == 0 and high > 2 else (low + high) // 2
-            smaller = {**sizes, length: middle}
-            case = cases.resized(sample, smaller)
-            again = [] if case is None else judge(case)
-            if {one.code for one in again} & {one.code for one in found}:
-                high, sizes, found = middle, smaller, again
+            smaller = {**replaced, length: middle}
+            tried = sizes.resized(sample, smaller)
+            again = [] if tried is None else judge(tried)
+            if tried is not None and {one.code for one in again} & {one.code for one in first}:
+                high, replaced, case, found = middle, smaller, tried, again
             else:
                 low = middle
-    return found
+    if found is first:
+        return case, found
+    return case, [_with_pattern(one, first) for one in found]
+
+
+def _with_pattern(one: Finding, before: list[Finding]) -> Finding:
+    """Return a finding of a smaller case with the pattern of the larger one."""
+    for other in before:
+        facts = dict(other.evidence)
+        if other.code == one.code and "," in facts.get("wrong", ""):
+            return one.with_evidence(before=f"{facts['wrong']}, in {facts['case']}")
+    return one

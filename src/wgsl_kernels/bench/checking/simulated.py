@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
 from wgsl_kernels.backends.simulator.noting import noting, ordered
+from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -52,6 +53,18 @@ def results(case: Case, order: Order) -> list[Array]:
             return [
                 one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
             ]
+
+
+def shows_memory(case: Case, word: int) -> list[Array]:
+    """Run a case on the simulator, on new memory that holds one word, and return the results.
+
+    Compilers for devices may fold ``0 * y`` and keep what memory held from showing.
+
+    Raises:
+        ShaderError: It does what is not simulated.
+    """
+    with poisoned(_device(), word):
+        return results(case, "forward")
 
 
 def _device() -> Device:

@@ -14,6 +14,7 @@ from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, ShaderModule
+    from wgsl_kernels.bench.checking.cases import Case
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.testing.sample import Sample
@@ -52,6 +54,12 @@ class Subject:
     def kernel(self) -> Kernel | None:
         """The kernel on webgpu, else that on cpu."""
         return get_kernel(self.name, "webgpu") or get_kernel(self.name, "cpu")
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the inputs, as the signature has them; none without one."""
+        declared = find_signature(self.name)
+        return () if declared is None else tuple([one.name for one in declared.inputs])
 
     @property
     def shader(self) -> ShaderKernel | None:
@@ -129,3 +137,9 @@ def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:
 def once(findings: Sequence[Finding], key: Callable[[Finding], object]) -> list[Finding]:
     """Return the first finding of each kind."""
     return list({key(one): one for one in reversed(findings)}.values())[::-1]
+
+
+def repeat(case: Case, what: str = "") -> str:
+    """Return the arguments of a command that runs one case again."""
+    label = f"{case.id}{f', {what}' if what else ''}"
+    return f'--only {case.sample.kernel} --case "{label}"'

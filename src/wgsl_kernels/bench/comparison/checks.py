@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.bench.comparison.derived import run_bounded
 from wgsl_kernels.bench.comparison.judging import errors_of, exact_of, wide_inputs
+from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.drivers.backends import use_backend
@@ -93,13 +94,31 @@ def check_gradient_by_numbers(sample: Sample) -> Row:
         if a.shape != n.shape:
             worst.fail(f"input {index} has a gradient of shape {list(a.shape)}")
         else:
-            worst.see_gradient(f"input {index}", a[at], n[at], DOUBLE, numbers.noise)
+            x, places = arrays[index][at], np.argwhere(at)
+            worst.see_gradient(
+                f"input {index}", a[at], n[at], DOUBLE, numbers.noise, x, places=places
+            )
     if numbers.kinks:
         worst.add(f"{numbers.kinks} elements at kinks or ties are left out")
     slopes = [one for one in analytic if one is not None]
     if max(one.size for one in slopes) > MOST:
         along, change, noise = slope_along(f, arrays, slopes, weights, UpstreamGradients(seed=1))
         worst.see_gradient("one direction", along, change, DOUBLE, noise)
+    return worst.row("gradient", sample, "cpu")
+
+
+def check_direction(sample: Sample) -> Row:
+    """Compare the shapes of gradients, and the change along one direction, in float64."""
+    f, arrays, weights = _called(sample), arrays_for(sample), UpstreamGradients()
+    analytic = double_gradients(f, arrays, weights)
+    worst = _Worst()
+    for index, (a, x) in enumerate(zip(analytic, arrays, strict=True)):
+        if a is not None and a.shape != x.shape:
+            worst.fail(f"input {index} has a gradient of shape {list(a.shape)}")
+            return worst.row("gradient", sample, "cpu")
+    slopes = [one for one in analytic if one is not None]
+    along, change, noise = slope_along(f, arrays, slopes, weights, UpstreamGradients(seed=1))
+    worst.see_gradient("one direction", along, change, DOUBLE, noise)
     return worst.row("gradient", sample, "cpu")
 
 
@@ -113,7 +132,7 @@ def check_gradient_parity(sample: Sample, backend: str, layout: str = "default")
     for index, (a, e) in enumerate(zip(found, expected, strict=True)):
         if a is not None and e is not None:
             factor = PARITY.get(sample.input_dtypes[index], SINGLE)
-            worst.see_gradient(f"input {index}", a, e, factor, 2.0**-120)
+            worst.see_gradient(f"input {index}", a, e, factor, 2.0**-120, arrays[index])
     return worst.row("gradient parity", sample, backend)
 
 
@@ -131,7 +150,8 @@ def check_second_order(sample: Sample) -> Row:
     worst = _Worst()
     for kind, found, expected in (("input", slopes, change), ("dy of output", carried, moves)):
         for index, (a, n) in enumerate(zip(found, expected, strict=True)):
-            worst.see_gradient(f"{kind} {index}", a, n, SECOND, noise)
+            x = arrays[index] if kind == "input" and len(arrays) == len(found) else None
+            worst.see_gradient(f"{kind} {index}", a, n, SECOND, noise, x)
     return worst.row("second order", sample, "cpu")
 
 
@@ -209,6 +229,7 @@ class _Worst:
         self._facts = (0.0, 0.0, 0.0)
         self._note = ""
         self._passed = True
+        self._evidence: tuple[tuple[str, str], ...] = ()
 
     def fail(self, note: str) -> None:
         """Fail for another reason than an element."""
@@ -219,15 +240,31 @@ class _Worst:
         self._added = f"; {note}"
 
     def see_gradient(
-        self, what: str, a: Array, expected: Array, factor: float, noise: float
+        self,
+        what: str,
+        a: Array,
+        expected: Array,
+        factor: float,
+        noise: float,
+        x: Array | None = None,
+        places: Array | None = None,
     ) -> None:
+        """Take in a gradient, what it should be and, where each has one, the inputs' elements.
+
+        ``places`` are the elements' indices where these are some of an array's.
+        """
         if a.shape != expected.shape:
             self.fail(f"{what} has a gradient of shape {list(a.shape)}")
             return
-        allowed = tolerance(expected, factor, noise)
-        self.see(what, distance(a, expected), allowed, spacing(np.abs(expected), np.float32))
+        allowed, error = tolerance(expected, factor, noise), distance(a, expected)
+        before = self._ratio
+        self.see(what, error, allowed, spacing(np.abs(expected), np.float32), places)
+        if self._ratio > before and x is not None and x.shape == a.shape:
+            self._evidence = _shown(a, expected, error, allowed, x)
 
-    def see(self, what: str, error: Array, allowed: Array, unit: Array) -> None:
+    def see(
+        self, what: str, error: Array, allowed: Array, unit: Array, places: Array | None = None
+    ) -> None:
         """Take in errors and tolerances per element, and the size of an ULP there."""
         if error.size == 0:
             return
@@ -238,9 +275,30 @@ class _Worst:
         if ratio[at] > self._ratio:
             self._ratio = float(ratio[at])
             self._facts = (float(error[at]), float(error[at] / unit[at]), float(allowed[at]))
-            self._note = f"{what} at {[int(one) for one in at]}"
+            index = at if places is None else places[at[0]]
+            self._note = f"{what} at {[int(one) for one in index]}"
 
     def row(self, check: str, sample: Sample, backend: str) -> Row:
         note = f"{self._note}; bound {self._bound}" if self._bound else self._note
         note += self._added
-        return Row(check, sample.id, backend, self._passed, *self._facts, note=note)
+        evidence = () if self._passed else self._evidence
+        return Row(
+            check, sample.id, backend, self._passed, *self._facts, note=note, evidence=evidence
+        )
+
+
+def _shown(
+    a: Array, expected: Array, error: Array, allowed: Array, x: Array
+) -> tuple[tuple[str, str], ...]:
+    """Return what shows that gradients are wrong: the worst one, its input, what all have."""
+    wrong = ~(error <= allowed)
+    with np.errstate(all="ignore"):
+        ratio = np.where(error == 0, 0.0, error / allowed)
+    at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    common = pattern(wrong, [x], ["x"])
+    return (
+        ("got", f"{a[at]:.9g}"),
+        ("expected", f"{expected[at]:.9g}"),
+        ("x", f"{x[at]:.9g}"),
+        ("wrong", f"{int(wrong.sum())} of {wrong.size} elements{common and f', {common}'}"),
+    )

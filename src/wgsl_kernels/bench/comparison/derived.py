@@ -7,7 +7,7 @@ Where the tree is out of reach, or WGSL bounds nothing, 4 ULP are allowed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,11 +47,14 @@ class BoundedResults:
         found: Its results, each with its dtype.
         bounds: A bound for each result.
         words: Where the bounds come from.
+        bounded: Where bounds are derived, for each result which elements the shader's own roundings
+            keep finite and near, flat; None where nothing is known.
     """
 
     found: list[tuple[str, Array]]
     bounds: list[Bound]
     words: str
+    bounded: list[Array | None] = field(default_factory=list["Array | None"])
 
 
 def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> BoundedResults:
@@ -60,18 +63,31 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
     That is what the sample states; if it states nothing, what the shaders of ``webgpu`` tell.
     """
     if backend == "webgpu" and not states_bound(sample):
-        driver = find_driver("webgpu")
-        assert isinstance(driver, WebGpuBackend)
-        return run_on_intervals(driver.open(), sample, tensors)
-    outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
-    found = [(one.spec.dtype, one.numpy()) for one in outputs]
+        return run_derived(sample, tensors)
+    plain = _run_plain(sample, tensors)
     if states_bound(sample) or backend != "cpu":
-        return BoundedResults(found, [bound_of(sample)], "")
+        return plain
     try:
         other = _of_shader(sample, [one.numpy() for one in tensors])
     except Exception:  # said where the shader runs
-        return BoundedResults(found, [bound_of(sample)], "")
-    return BoundedResults(found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words)
+        return plain
+    return BoundedResults(
+        plain.found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words
+    )
+
+
+def _run_plain(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
+    """Run a sample on the active backend, with what it states, or 4 ULP."""
+    outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
+    found = [(one.spec.dtype, one.numpy()) for one in outputs]
+    return BoundedResults(found, [bound_of(sample)], "")
+
+
+def run_derived(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
+    """Run a sample on webgpu, which is active, with what its shaders tell, stated bound or not."""
+    driver = find_driver("webgpu")
+    assert isinstance(driver, WebGpuBackend)
+    return run_on_intervals(driver.open(), sample, tensors)
 
 
 def _of_shader(sample: Sample, arrays: Sequence[Array]) -> BoundedResults:
@@ -102,7 +118,15 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
     else:
         reason = seen.reasons[0] if seen.reasons else "no shader ran"
         words = f"{PLAIN:g} ULP, as the tree is out of reach: {reason}"
-    return BoundedResults(found, bounds, words)
+    return BoundedResults(found, bounds, words, [_bounded(one) for one in ranges])
+
+
+def _bounded(range_: Range | None) -> Array | None:
+    """Return which elements a range keeps finite and near, in the order of memory."""
+    if range_ is None:
+        return None
+    below, above = range_.errors()
+    return np.isfinite(below) & np.isfinite(above) & np.isfinite(range_.v)
 
 
 def _bound_of(range_: Range | None, values: Array) -> Bound:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
@@ -71,6 +72,7 @@ class Mismatch:
         count: How many elements are wrong.
         size: Of how many.
         inputs: The inputs' values there, where they have such an element.
+        pattern: What wrong elements have in common.
     """
 
     what: str
@@ -83,6 +85,7 @@ class Mismatch:
     count: int = 0
     size: int = 0
     inputs: tuple[Any, ...] = ()
+    pattern: str = ""
 
     def evidence(self) -> tuple[tuple[str, str], ...]:
         """Return what shows it, as a finding has it."""
@@ -95,7 +98,8 @@ class Mismatch:
         if np.isfinite(self.error):
             pairs.append(("off", f"{self.error:.3g}, {self.ulps:.3g} ULP"))
         pairs.append(("allowed", f"{self.allowed:.3g}"))
-        pairs.append(("wrong", f"{self.count} of {self.size} elements"))
+        more = f", {self.pattern}" if self.pattern else ""
+        pairs.append(("wrong", f"{self.count} of {self.size} elements{more}"))
         return tuple(pairs)
 
 
@@ -171,6 +175,7 @@ def mismatch(
     arrays: Sequence[Array],
     found: Sequence[tuple[str, Array]],
     alternatives: Sequence[Sequence[Array]],
+    names: Sequence[str] = (),
 ) -> Mismatch | None:
     """Return the worst wrong element of results, None where all are right.
 
@@ -179,7 +184,10 @@ def mismatch(
         arrays: The inputs.
         found: The results, each with its dtype.
         alternatives: Exact results; an element may be that of any of them.
+        names: What the inputs are called.
     """
+    if len(names) != len(arrays):
+        names = [f"input {number}" for number in range(len(arrays))]
     if len(found) != len(alternatives[0]):
         return Mismatch(f"got {len(found)} outputs, want {len(alternatives[0])}")
     inputs = wide_inputs(arrays)
@@ -200,7 +208,7 @@ def mismatch(
         if best is None:
             return Mismatch(f"{what} {other}")
         if best.error.size and best.wrong.any():
-            return _worst(what, best, actual, expected, arrays)
+            return _worst(what, best, actual, expected, arrays, names)
     return None
 
 
@@ -215,7 +223,12 @@ def _nearest(one: Errors, two: Errors) -> Errors:
 
 
 def _worst(
-    what: str, errors: Errors, actual: Array, expected: Array, arrays: Sequence[Array]
+    what: str,
+    errors: Errors,
+    actual: Array,
+    expected: Array,
+    arrays: Sequence[Array],
+    names: Sequence[str],
 ) -> Mismatch:
     wrong = errors.wrong
     error = np.where(wrong, errors.error, -1.0)
@@ -231,6 +244,7 @@ def _worst(
         int(wrong.sum()),
         int(wrong.size),
         tuple(_at(one, actual.shape, at) for one in arrays),
+        pattern(wrong, arrays, names),
     )
 
 

@@ -1,8 +1,8 @@
-"""Memory that invocations share, in words, and its parts."""
+"""Memory as numbers with what they may be, a number for each word of 32 bits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,174 +11,124 @@ from wgsl_kernels.bench.intervals.numbers import (
     Number,
     OutOfReachError,
     anything,
-    convert,
     exact,
     is_integer,
 )
-from wgsl_kernels.bench.intervals.values import Address, Many, Value, inner_types
-from wgsl_kernels.wgsl.types.kinds import Array as ArrayType
-from wgsl_kernels.wgsl.types.kinds import Atomic, Scalar, StructType, Type, Vector
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+_TYPES: dict[str, Any] = {"u32": np.uint32, "i32": np.int32, "f32": np.float32}
+_KINDS = tuple(_TYPES)
 
 
-def words_of(type_: Type) -> tuple[int, int]:
-    """Return a type's size and alignment in words of 32 bits."""
-    if isinstance(type_, (Scalar, Atomic)):
-        scalar = type_.element if isinstance(type_, Atomic) else type_
-        if scalar.name not in ("f32", "i32", "u32", "bool"):
+class IntervalWords:
+    """Words of memory, each a number with what it may be.
+
+    Attributes:
+        v: Values, as float64, which holds whole numbers of 32 bits, too.
+        low: The least that they may be.
+        high: The largest.
+        kinds: Which type each was written as: u32, i32 or f32, by its number.
+    """
+
+    __slots__ = ("high", "kinds", "low", "v")
+
+    def __init__(self, words: Any) -> None:
+        """Begin with what the words are, as u32."""
+        self.v = words.astype(np.float64)
+        self.low, self.high = self.v.copy(), self.v.copy()
+        self.kinds = np.zeros(len(words), np.uint8)
+
+    def __len__(self) -> int:
+        return len(self.v)
+
+    def part(self, begin: int, end: int) -> IntervalWords:
+        """Return those from one word to another, which are the same memory."""
+        found = IntervalWords.__new__(IntervalWords)
+        for name in self.__slots__:
+            setattr(found, name, getattr(self, name)[begin:end])
+        return found
+
+    def floats(self) -> IntervalWords | None:
+        """Return a copy of words of which some are f32, all as that; None of others."""
+        found = IntervalWords.__new__(IntervalWords)
+        for name in self.__slots__:
+            setattr(found, name, getattr(self, name).copy())
+        if not (found.kinds == _KINDS.index("f32")).any():
+            return None
+        try:
+            found.see_as("f32", np.arange(len(found)))
+        except OutOfReachError:
+            return None
+        return found
+
+    def see_as(self, kind: str, places: Any) -> None:
+        """Have words read as another type than they were written as; of exact ones alone.
+
+        Raises:
+            OutOfReachError: Values are in doubt, so that their bits are.
+        """
+        wanted = _KINDS.index(kind)
+        others = np.unique(places[self.kinds[places] != wanted])
+        if not len(others):
+            return
+        v = self.v[others]
+        if not (((self.low[others] == v) & (self.high[others] == v)) | np.isnan(v)).all():
+            raise OutOfReachError("memory that is read as another type than it was written as")
+        for number, name in enumerate(_KINDS):
+            some = others[self.kinds[others] == number]
+            if len(some) and number != wanted:
+                self.set(kind, some, _decoded(_encoded(self.v[some], name), kind))
+
+    def set(self, kind: str, places: Any, v: Any, low: Any = None, high: Any = None) -> None:
+        """Write numbers."""
+        self.v[places] = v
+        self.low[places] = v if low is None else low
+        self.high[places] = v if high is None else high
+        self.kinds[places] = _KINDS.index(kind)
+
+    def load(self, scalar: str, places: Any, there: Any) -> Number:
+        """Return numbers; 0 where they are not there."""
+        kind = "u32" if scalar == "bool" else scalar
+        if kind not in _TYPES:
             raise OutOfReachError(f"memory of {scalar}")
-        return 1, 1
-    if isinstance(type_, Vector):
-        words_of(type_.element)
-        return type_.size, 2 if type_.size == 2 else 4
-    if isinstance(type_, StructType):
-        size, align = 0, 1
-        for one in type_.members.values():
-            own, need = words_of(one)
-            size, align = _up(size, need) + own, max(align, need)
-        return _up(size, align), align
-    if isinstance(type_, ArrayType):
-        count = type_.count if isinstance(type_.count, int) else 0
-        if isinstance(type_.count, str):
-            raise OutOfReachError(f"an array of {type_.count} elements")
-        return stride_of(type_) * count, words_of(type_.element)[1]
-    raise OutOfReachError(f"memory of type {type_}")
+        dtype = np.bool_ if scalar == "bool" else np.int64 if is_integer(kind) else np.float64
+        if not len(self):
+            return exact(scalar, np.zeros(np.shape(places)))
+        if (self.kinds[places] != _KINDS.index(kind)).any():
+            real, here = np.broadcast_arrays(places, there)
+            self.see_as(kind, real[here].reshape(-1))
+        v, low, high = self.v[places], self.low[places], self.high[places]
+        if not there.all():
+            v, low, high = (np.where(there, one, 0) for one in (v, low, high))
+        same = ((low == v) & (high == v)) | (np.isnan(v) & np.isnan(low) & np.isnan(high))
+        v = np.asarray(v, dtype)
+        if same.all():
+            return Number(scalar, v, v, v)
+        return Number(scalar, v, np.asarray(low, dtype), np.asarray(high, dtype))
+
+    def store(self, number: Number, places: Any, here: Any, lost: Any) -> None:
+        """Write a number for those who are here; of those who are ``lost`` it may be anything."""
+        kind = "u32" if number.kind == "bool" else number.kind
+        if kind not in _TYPES:
+            raise OutOfReachError(f"memory of {number.kind}")
+        parts = (number.v, number.low, number.high)
+        v, low, high = (np.broadcast_to(one, here.shape)[here] for one in parts)
+        if lost.any():
+            least, most = -np.inf, np.inf
+            if is_integer(kind):
+                wide = anything(kind, np.zeros((), np.int64))
+                least, most = float(wide.low), float(wide.high)
+            gone = np.broadcast_to(lost, here.shape)[here]
+            low, high = np.where(gone, least, low), np.where(gone, most, high)
+        self.set(kind, places, v, low, high)
 
 
-def stride_of(type_: Type) -> int:
-    """Return the words from one element to the next."""
-    element = type_.element if isinstance(type_, (ArrayType, Vector)) else type_
-    size, align = words_of(element)
-    return _up(size, align)
+def _encoded(v: Array, kind: str) -> Array:
+    with np.errstate(all="ignore"):
+        if kind == "f32":
+            return v.astype(np.float32).view(np.uint32)
+        return v.astype(np.int64).astype(np.uint32)
 
 
-def offset_of(struct: StructType, name: str) -> int:
-    """Return the word at which a member begins."""
-    at = 0
-    for member, type_ in struct.members.items():
-        size, align = words_of(type_)
-        at = _up(at, align)
-        if member == name:
-            return at
-        at += size
-    raise OutOfReachError(f"a member {name}")
-
-
-def _up(words: int, align: int) -> int:
-    return -(-words // align) * align
-
-
-def pattern_of(type_: Type) -> tuple[str, ...]:
-    """Return the scalar type of each word of an element, as short as it repeats."""
-    found = list(_pattern(type_))
-    return (found[0],) if len(set(found)) == 1 else tuple(found)
-
-
-def _pattern(type_: Type) -> Iterator[str]:
-    if isinstance(type_, Scalar):
-        yield "u32" if type_.name == "bool" else type_.name
-    elif isinstance(type_, Atomic):
-        yield type_.element.name
-    elif isinstance(type_, StructType):
-        size, _ = words_of(type_)
-        words = ["u32"] * size
-        for name, one in type_.members.items():
-            at = offset_of(type_, name)
-            own = list(_pattern(one))
-            words[at : at + len(own)] = own
-        yield from words
-    elif isinstance(type_, ArrayType) and type_.count is None:
-        yield from _padded(type_.element)
-    elif isinstance(type_, ArrayType):
-        assert isinstance(type_.count, int)
-        for _ in range(type_.count):
-            yield from _padded(type_.element)
-    else:
-        assert isinstance(type_, Vector)
-        yield from [type_.element.name] * type_.size
-
-
-def _padded(type_: Type) -> list[str]:
-    words = list(_pattern(type_))
-    return words + ["u32"] * (stride_of(type_) - len(words))
-
-
-def loaded(address: Address) -> Value:
-    """Return what is at an address; 0 behind the end."""
-    type_ = address.type
-    if isinstance(type_, (Scalar, Atomic)):
-        return _loaded_scalar(
-            address, type_.element.name if isinstance(type_, Atomic) else type_.name
-        )
-    if isinstance(type_, ArrayType) and not isinstance(type_.count, int):
-        raise OutOfReachError("an array that is as long as its buffer, as a value")
-    return Many(type_, tuple([loaded(one) for one in parts_of(address)]))
-
-
-def parts_of(address: Address) -> list[Address]:
-    """Return the addresses of a type's parts."""
-    return [inside(address, number) for number in range(len(inner_types(address.type)))]
-
-
-def inside(address: Address, index: int | Number | str) -> Address:
-    """Return the address of a part: of a member by its name, of an element by its number."""
-    type_ = address.type
-    if isinstance(type_, StructType):
-        name = index if isinstance(index, str) else list(type_.members)[int(index)]  # type: ignore[arg-type]  # structs have no dynamic index
-        word = address.word + offset_of(type_, name)
-        return Address(address.memory, word, type_.members[name], address.doubt)
-    if not isinstance(type_, (ArrayType, Vector)) or isinstance(index, str):
-        raise OutOfReachError(f"a part of {type_}")
-    number = exact("u32", index) if isinstance(index, int) else index
-    doubt = address.doubt | number.doubt
-    step = number.v
-    count = type_.size if isinstance(type_, Vector) else type_.count
-    if isinstance(count, int):  # what is outside stays outside of all
-        step = np.where((step < 0) | (step >= count), 1 << 40, step)
-    word = address.word + step * stride_of(type_)
-    return Address(address.memory, np.asarray(word), type_.element, doubt)
-
-
-def _loaded_scalar(address: Address, kind: str) -> Number:
-    memory, at = address.memory, address.word
-    there = (at >= 0) & (at < memory.words)
-    where_ = np.where(there, at, 0) + memory.base
-    if not memory.words:
-        return exact(kind, np.zeros(np.shape(at)))
-    dtype = np.int64 if is_integer(kind) else np.bool_ if kind == "bool" else np.float64
-    v: Array = np.where(there, memory.data.v[where_], 0).astype(dtype)
-    if memory.data.is_exact:
-        return Number(kind, v, v, v)
-    low: Array = np.where(there, memory.data.low[where_], 0).astype(dtype)
-    high: Array = np.where(there, memory.data.high[where_], 0).astype(dtype)
-    same = bool(((low == v) & (high == v)).all())
-    return Number(kind, v, v, v) if same else Number(kind, v, low, high)
-
-
-def store(address: Address, value: Value, active: Array, tainted: Array) -> None:
-    """Write a value for the active invocations; of those in doubt it may be anything."""
-    if isinstance(value, Many):
-        for one, part in zip(parts_of(address), value.parts, strict=True):
-            store(one, part, active, tainted)
-        return
-    assert isinstance(value, Number)
-    memory, data = address.memory, address.memory.data
-    at = np.broadcast_to(address.word, active.shape)
-    here = active & (at >= 0) & (at < memory.words)
-    where_ = (at + memory.base)[here]
-    kind = data.pattern[0] if len(data.pattern) == 1 else value.kind
-    value = convert(value, kind) if value.kind != kind else value
-    lost = (tainted | address.doubt)[here] if np.any(tainted | address.doubt) else None
-    if not value.is_exact or lost is not None:
-        data.own()
-    spread = np.shape(active)
-    data.v[where_] = np.broadcast_to(value.v, spread)[here]
-    if not data.is_exact:
-        wide = anything(kind, value.v) if is_integer(kind) else None
-        low, high = (np.broadcast_to(one, spread)[here] for one in (value.low, value.high))
-        if lost is not None:
-            least, most = (-np.inf, np.inf) if wide is None else (wide.low.min(), wide.high.max())
-            low, high = np.where(lost, least, low), np.where(lost, most, high)
-        data.low[where_], data.high[where_] = low, high
+def _decoded(words: Array, kind: str) -> Array:
+    with np.errstate(invalid="ignore"):  # words of any kind may be a signaling NaN's
+        return np.asarray(words.view(_TYPES[kind]), np.float64)

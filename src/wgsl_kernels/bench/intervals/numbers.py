@@ -8,9 +8,12 @@ gives something between ``low`` and ``high``. Where all three are one object the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 F32 = np.float32
@@ -43,6 +46,34 @@ class Number:
     def is_exact(self) -> bool:
         """Whether it is the same on all devices."""
         return self.low is self.v and self.high is self.v
+
+    def __or__(self, other: Number) -> Number:
+        """Return whether one of two bools holds."""
+        parts = zip((self.v, self.low, self.high), (other.v, other.low, other.high), strict=True)
+        v, low, high = [one | two for one, two in parts]
+        return (
+            exact("bool", v) if self.is_exact and other.is_exact else Number("bool", v, low, high)
+        )
+
+    # Addresses, which count whole numbers that do not overflow.
+
+    def __mul__(self, factor: int) -> Number:
+        return self._address(lambda one: one * factor)
+
+    def __floordiv__(self, divisor: int) -> Number:
+        return self._address(lambda one: one // divisor)
+
+    def __add__(self, other: int | Number) -> Number:
+        if isinstance(other, int):
+            return self._address(lambda one: one + other)
+        if self.is_exact and other.is_exact:
+            return exact(self.kind, self.v + other.v)
+        return Number(self.kind, self.v + other.v, self.low + other.low, self.high + other.high)
+
+    def _address(self, f: Callable[[Array], Array]) -> Number:
+        if self.is_exact:
+            return exact(self.kind, f(self.v))
+        return Number(self.kind, f(self.v), f(self.low), f(self.high))
 
     @property
     def is_float(self) -> bool:

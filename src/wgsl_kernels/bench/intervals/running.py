@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.bench.intervals.dispatches import run_on_intervals
+from wgsl_kernels.bench.intervals.memory import IntervalWords
 from wgsl_kernels.bench.intervals.numbers import OutOfReachError
-from wgsl_kernels.bench.intervals.words import Words, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -89,11 +89,11 @@ class _BlockBuffers:
 
     def __init__(self, device: Device) -> None:
         self.device = device
-        self.words: dict[int, Words | None] = {}
+        self.words: dict[int, IntervalWords | None] = {}
         self.storages: list[Storage] = []  # alive, so that none takes another's place
         self.is_refined = False
 
-    def of(self, storage: Storage) -> Words | None:
+    def of(self, storage: Storage) -> IntervalWords | None:
         """Return the words of a buffer, as they are at first sight; None of one that is lost."""
         if id(storage) not in self.words:
             self.storages.append(storage)
@@ -102,7 +102,7 @@ class _BlockBuffers:
                 self.words[id(storage)] = None
             else:
                 raw = type(self.device).read(self.device, storage, 0, nbytes).view(np.uint32)
-                self.words[id(storage)] = Words(("u32",), decode(raw, ("u32",)))
+                self.words[id(storage)] = IntervalWords(raw)
         return self.words[id(storage)]
 
     def forget(self, storage: Storage) -> None:
@@ -120,7 +120,7 @@ class _BlockBuffers:
         """Compute a dispatch, and return why it cannot be computed."""
         assert ready.origin is not None
         dispatch = ready.origin[1]
-        buffers: list[tuple[Words, int, int]] = []
+        buffers: list[tuple[IntervalWords, int, int]] = []
         for one, (first, nbytes) in zip(storages, ready.fitting.ranges, strict=True):
             words = self.words[id(one)]
             if words is None:
@@ -138,12 +138,12 @@ class _BlockBuffers:
     def seen(self, storage: Storage, offset: int, nbytes: int) -> Range | None:
         """Return what a read of a buffer may give."""
         words = self.words.get(id(storage))
-        if words is None or nbytes % 4 or set(words.pattern) != {"f32"}:
+        if words is None or nbytes % 4:
             return None
-        part = slice(offset // 4, (offset + nbytes) // 4)
-        return Range(
-            words.v[part].copy(), words.low[part].copy(), words.high[part].copy(), self.is_refined
-        )
+        part = words.part(offset // 4, (offset + nbytes) // 4).floats()
+        if part is None:
+            return None
+        return Range(part.v, part.low, part.high, self.is_refined)
 
 
 @contextmanager

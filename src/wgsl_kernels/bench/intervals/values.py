@@ -1,187 +1,80 @@
-"""Values of all types for all invocations."""
+"""Values that are made of numbers: lists of their parts, as the simulator has them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.bench.intervals.numbers import (
-    Array,
-    Number,
-    OutOfReachError,
-    convert,
-    exact,
-    where,
-)
-from wgsl_kernels.wgsl.types.kinds import (
-    Array as ArrayType,
-)
-from wgsl_kernels.wgsl.types.kinds import (
-    Scalar,
-    StructType,
-    Type,
-    Vector,
-)
+import numpy as np
+
+from wgsl_kernels.bench.intervals.numbers import Number, convert, where
+from wgsl_kernels.simulator import masks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from wgsl_kernels.bench.intervals.words import BufferRange
-
-MOST_PARTS = 1024
-"""Elements of an array that an invocation has for itself."""
-Mask = Array | None
-"""Which invocations do something; None for all."""
+    from collections.abc import Sequence
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Many:
-    """A vector, an array or a struct.
-
-    Attributes:
-        type: Its type.
-        parts: Its components, elements or members.
-    """
-
-    type: Type
-    parts: tuple[Value, ...]
+def as_kind(kind: str, value: Any) -> Any:
+    """Return numbers without a type of their own as that of what they are given to."""
+    if isinstance(value, list):
+        return [as_kind(kind, one) for one in value]
+    return convert(value, kind) if value.kind.startswith("Abstract") else value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Address:
-    """Part of memory: what a reference or a pointer is.
-
-    Attributes:
-        memory: The memory.
-        word: The first word, per invocation.
-        type: What is there.
-        doubt: Where that is not sure.
-    """
-
-    memory: BufferRange
-    word: Array
-    type: Type
-    doubt: Any = False
+def written(mask: Any, new: Any, old: Any) -> Any:
+    """Return ``new`` where ``mask`` holds and ``old`` elsewhere."""
+    if mask is True or old is None or new is old:
+        return new
+    if mask is False:
+        return old
+    if isinstance(new, list):
+        return [written(mask, a, b) for a, b in zip(new, old, strict=True)]
+    return where(mask, new, old)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class VariablePart:
-    """Part of a variable that every invocation has for itself.
-
-    Attributes:
-        cell: The variable.
-        path: The way from it to the part.
-    """
-
-    cell: Cell
-    path: tuple[int | Number, ...] = ()
-
-
-@dataclass(slots=True, eq=False)
-class Cell:
-    """A variable of an invocation's own; ``mask`` says which had it when it was declared."""
-
-    value: Value
-    mask: Mask = None
-
-
-Value: TypeAlias = Number | Many | Address | VariablePart
-
-
-def zero(type_: Type) -> Value:
-    """Return the value that a variable begins with."""
-    if isinstance(type_, Scalar):
-        return exact(type_.name, 0)
-    return Many(type_, tuple([zero(one) for one in inner_types(type_)]))
-
-
-def inner_types(type_: Type) -> Sequence[Type]:
-    """Return the types of a type's parts."""
-    if isinstance(type_, Vector):
-        return [type_.element] * type_.size
-    if isinstance(type_, StructType):
-        return list(type_.members.values())
-    if isinstance(type_, ArrayType) and isinstance(type_.count, int):
-        if type_.count > MOST_PARTS:
-            raise OutOfReachError(f"an array of {type_.count} elements per invocation")
-        return [type_.element] * type_.count
-    raise OutOfReachError(f"a value of type {type_}")
-
-
-def coerced(value: Value, type_: Type | None) -> Value:
-    """Return a value as the type of what it is given to; None for that of a variable of its own."""
-    if isinstance(value, Number):
-        if isinstance(type_, Scalar):
-            return convert(value, type_.name) if value.kind.startswith("Abstract") else value
-        return concrete(value)
-    if not isinstance(value, Many):
-        return value
-    inner = [None] * len(value.parts) if type_ is None else inner_types(type_)
-    parts = [coerced(one, want) for one, want in zip(value.parts, inner, strict=True)]
-    return Many(value.type if type_ is None else type_, tuple(parts))
-
-
-def concrete(number: Number) -> Number:
-    """Return a number without a type of its own as the one that a variable has."""
-    if number.kind == "AbstractInt":
-        return convert(number, "i32")
-    return convert(number, "f32") if number.kind == "AbstractFloat" else number
-
-
-def chosen(condition: Any, yes: Value, no: Value) -> Value:
-    """Return, per invocation, one value or the other."""
-    if yes is no:
-        return yes
-    if isinstance(yes, Number) and isinstance(no, Number):
-        return where(condition, yes, no)
-    if isinstance(yes, Many) and isinstance(no, Many):
-        pairs = zip(yes.parts, no.parts, strict=True)
-        return Many(yes.type, tuple([chosen(condition, a, b) for a, b in pairs]))
-    raise OutOfReachError("a pointer that differs between invocations")
-
-
-def each(f: Callable[..., Number], *values: Value) -> Value:
-    """Apply a function of numbers to vectors, component by component; scalars go with each."""
-    many = next((one for one in values if isinstance(one, Many)), None)
-    if many is None:
-        return f(*values)
-    columns = [one.parts if isinstance(one, Many) else (one,) * len(many.parts) for one in values]
-    parts = tuple([each(f, *row) for row in zip(*columns, strict=True)])
-    first = parts[0]
-    type_ = many.type
-    if isinstance(type_, Vector) and isinstance(first, Number):
-        type_ = Vector(type_.size, Scalar(first.kind))
-    return Many(type_, parts)
-
-
-def part_of(value: Value, index: int | Number) -> Value:
-    if not isinstance(value, Many):
-        raise OutOfReachError("an index into something that has no parts")
-    if isinstance(index, int):
-        return value.parts[min(index, len(value.parts) - 1)]
-    if index.v.ndim == 0:
-        return value.parts[min(max(int(index.v), 0), len(value.parts) - 1)]
-    found = value.parts[0]
-    for number, one in enumerate(value.parts[1:], start=1):
-        found = chosen(index.v == number, one, found)
+def part_of(value: Sequence[Any], index: Any) -> Any:
+    """Return an element; an index beyond is that of the last, one that differs chooses."""
+    at = index.v if isinstance(index, Number) else index
+    if np.ndim(at) == 0:
+        return value[min(max(int(at), 0), len(value) - 1)]
+    found = value[0]
+    for number, one in enumerate(value[1:], start=1):
+        found = written(at == number, one, found)
     return found
 
 
-def with_part(value: Value, path: tuple[int | Number, ...], new: Value, mask: Mask) -> Value:
-    """Return a value of which a part is another one for some invocations."""
+def with_part(value: Any, path: Sequence[Any], new: Any, mask: Any) -> Any:
+    """Return a value with another part where ``mask`` holds: ``path`` leads to it by indices."""
     if not path:
-        return new if mask is None else chosen(mask, new, value)
-    if not isinstance(value, Many):
-        raise OutOfReachError("an index into something that has no parts")
-    index, rest = path[0], path[1:]
-    if isinstance(index, Number) and index.v.ndim == 0:
-        index = int(index.v)
-    parts = list(value.parts)
-    if isinstance(index, int):
-        if index < len(parts):
-            parts[index] = with_part(parts[index], rest, new, mask)
+        return written(mask, new, value)
+    at, rest, found = getattr(path[0], "v", path[0]), path[1:], list(value)
+    if np.ndim(at) == 0:
+        if 0 <= int(at) < len(found):
+            found[int(at)] = with_part(found[int(at)], rest, new, mask)
+        return found
+    for number, one in enumerate(found):
+        found[number] = with_part(one, rest, new, masks.narrowed(mask, at == number))
+    return found
+
+
+class Pointer(masks.Pointer):
+    """A pointer to a variable of a function, or to a part of it."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> Any:
+        found = self.cell.value
+        for index in self.path:
+            found = part_of(found, index)
+        return found
+
+    def write(self, path: Sequence[Any], new: Any, mask: Any) -> None:
+        self.cell.value = with_part(self.cell.value, (*self.path, *path), new, mask)
+
+
+def put(holder: Any, path: tuple[Any, ...], new: Any, mask: Any) -> None:
+    """Write a cell, or what a pointer points to."""
+    if isinstance(holder, masks.Pointer):
+        holder.write(path, new, mask)
     else:
-        for number, one in enumerate(parts):
-            here = index.v == number
-            parts[number] = with_part(one, rest, new, here if mask is None else here & mask)
-    return Many(value.type, tuple(parts))
+        holder.value = with_part(holder.value, path, new, mask)

@@ -80,6 +80,7 @@ class Captured(Generic[P, R]):
             raise ArgumentError(f"capture: got a {type(f).__name__}; want a function.")
         functools.update_wrapper(self, f)
         self.why = None
+        self._flat_forms: dict[str, Any] = {}  # what `scan` keeps for it, by the form of its values
         self._f = f
         self._label = str(getattr(f, "__qualname__", f))
         self._runs: dict[Hashable, list[CapturedRun] | _Refusal] = {}

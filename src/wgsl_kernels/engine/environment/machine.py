@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import os
 
 
-@functools.cache
 def cores() -> int:
     """Return how many cores this process may use."""
     try:
@@ -15,10 +13,12 @@ def cores() -> int:
         return os.cpu_count() or 1
 
 
-@functools.cache
-def half_of_memory() -> int:
-    """Return half of the machine's memory in bytes: the default limit of what shares it."""
+def _half_of_memory() -> int:
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
     except (AttributeError, ValueError, OSError):  # Windows has no sysconf
         return 4 << 30
+
+
+HALF_OF_MEMORY = _half_of_memory()
+"""Half of the machine's memory in bytes: the default limit of what shares it."""

@@ -32,6 +32,7 @@ class GradientRule:
         because: Why a kernel has no gradient, where it has none on purpose.
         none: Whether it takes None for the upstream gradient of an output that nobody used.
         any_attr: Whether it takes the attributes that it does not name, as keywords.
+        any_input: Whether it takes all inputs, in their order, in place of those that it names.
     """
 
     name: str
@@ -41,6 +42,7 @@ class GradientRule:
     because: str = ""
     none: bool = False
     any_attr: bool = False
+    any_input: bool = False
 
 
 @dataclass(frozen=True)
@@ -210,7 +212,8 @@ def bind(
     Raises:
         ArgumentError: A parameter names nothing of the kernel.
     """
-    wanted = tuple(_want(rule, name, inputs, outputs, attrs) for name in rule.parameters[1:])
+    named = inputs if rule.any_input else rule.parameters[1:]
+    wanted = tuple(_want(rule, name, inputs, outputs, attrs) for name in named)
     if not rule.any_attr or rule.func is None:
         return Keeping(rule, wanted)
     rest = tuple([one for one in attrs if one not in rule.parameters])

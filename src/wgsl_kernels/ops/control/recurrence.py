@@ -10,7 +10,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
 
 from wgsl_kernels.engine.autodiff.tape import active_tapes
 from wgsl_kernels.engine.capture.capture import Captured
@@ -187,20 +186,16 @@ class _FlatFunction:
         return new.tensors, self.outputs.tensors
 
 
-_kept: WeakKeyDictionary[Captured[Any, Any], dict[str, _FlatFunction]] = WeakKeyDictionary()
-
-
 def _structure_of(
     f: Callable[[Any, Any], Any], carry: TreeDefinition, xs: TreeDefinition
 ) -> _FlatFunction:
     """Return a function on flat lists; of a captured one that of earlier scans of this form."""
     if not isinstance(f, Captured):
         return _FlatFunction(f, carry, xs)
-    structures = _kept.setdefault(f, {})
     form = repr((_emptied(carry), _emptied(xs)))
-    found = structures.get(form)
+    found: _FlatFunction | None = f._flat_forms.get(form)
     if found is None:
-        found = structures[form] = _FlatFunction(f.function, _form_of(carry), _form_of(xs))
+        found = f._flat_forms[form] = _FlatFunction(f.function, _form_of(carry), _form_of(xs))
         found.recordings = {}
     return found
 

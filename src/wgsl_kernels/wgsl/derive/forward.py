@@ -1,4 +1,4 @@
-"""A map's derivative as another map: tangents beside values, statement by statement.
+"""Functions with their derivatives: tangents beside values, statement by statement.
 
 Control flow stays as it is written, so loops, branches and early returns need no tape. What has no
 tangent is copied as it stands; of a function that is called a copy is made for each set of its
@@ -8,7 +8,6 @@ arguments that have one.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_name
@@ -16,7 +15,8 @@ from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
@@ -27,7 +27,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -36,23 +36,8 @@ _PLAIN = re.compile(r"[\w.\[\]]+(?:\(\))?")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-@dataclass(frozen=True)
-class Derived:
-    """A derivative.
-
-    Attributes:
-        text: The functions that were made, the map among them.
-        imports: What they name that must be imported.
-        is_zero: Whether it is zero throughout.
-    """
-
-    text: str
-    imports: tuple[str, ...]
-    is_zero: bool
-
-
 class Forward:
-    """Derives one map by one of its parameters."""
+    """Derives functions of one file."""
 
     def __init__(
         self,
@@ -61,8 +46,9 @@ class Forward:
         others: Iterable[tree.Declaration],
         rules: Mapping[str, Rule],
         generic: str = "",
+        label: Callable[[int], str] | None = None,
     ) -> None:
-        """Take the map's file.
+        """Take the file.
 
         Args:
             text: Its text, of which what has no tangent is copied.
@@ -70,6 +56,7 @@ class Forward:
             others: What it names that is declared elsewhere.
             rules: The derivatives of functions of a library.
             generic: A type that stands for ``f32`` in what is made.
+            label: Says where the author wrote what is at a place of the text, if so.
         """
         self.text = text
         known = (*others, *own)
@@ -79,6 +66,7 @@ class Forward:
         named = NamedTypes(known)
         self.activity = Activity(self.types, named, self.functions, self.rules)
         self._generic = generic
+        self._label = label or (lambda begin: text.place(begin).label)
         self._words = set(_WORD.findall(text.text))
         self._prefix = next(
             one for one in ("d_", "dd_", "ddd_", "dddd_") if not self._starts_with(one)
@@ -92,35 +80,43 @@ class Forward:
         self._indent = "  "
         self._returns = ""
 
-    def map(self, name: str, wanted: str, upstream: str) -> Derived:
-        """Return the map that gives the derivative of another by one parameter, times ``dy``.
-
-        Args:
-            name: The map.
-            wanted: The parameter.
-            upstream: What the derivative by the map's result is called; it comes first.
-
-        Raises:
-            NotDerivableError: It does what cannot be followed.
-        """
-        function = self.functions[name]
-        active = tuple([one.name == wanted for one in function.parameters])
-        given = [f"{one.name}: {spell(one.type)}" for one in function.parameters]
-        returns = spell(function.returns)
-        head = f"fn op({', '.join((f'{upstream}: {returns}', *given))}) -> {returns} {{"
-        if not self.activity.gives_tangent(function, active):
-            zero = f"  return {returns}();"
-            return Derived("\n".join((head, zero, "}", "")), (), True)
-        called = self._function(function, active)
-        values = [one.name for one in function.parameters]
-        seed = f"{spell(function.parameters[active.index(True)].type)}(1)"
-        body = f"  return {upstream} * {called}({', '.join((*values, seed))}).tangent;"
+    @property
+    def written(self) -> str:
+        """The functions that were made, and the structs that they return."""
         duals = [
             f"struct {one} {{\n  value: {type_},\n  tangent: {type_},\n}}\n"
             for type_, one in self._structs.items()
         ]
-        texts = (*duals, *self._texts, "\n".join((head, body, "}", "")))
-        return Derived("\n".join(texts), tuple(dict.fromkeys(self._imports)), False)
+        return "\n".join((*duals, *self._texts))
+
+    @property
+    def imports(self) -> tuple[str, ...]:
+        """What these functions name that must be imported."""
+        return tuple(dict.fromkeys(self._imports))
+
+    def gives_tangent(self, name: str, active: tuple[bool, ...]) -> bool:
+        """Say whether what a function returns depends on those parameters that are active."""
+        return self.activity.gives_tangent(self.functions[name], active)
+
+    def named(self, node: tree.Expression | None) -> Type | None:
+        """Return the type that an expression names, None where it names none."""
+        return self.activity.named.of(node)
+
+    def dual(self, returns: str) -> str:
+        """Return the struct of a value of this type and its tangent."""
+        return self._structs.setdefault(returns, self._free(f"Dual{len(self._structs) or ''}"))
+
+    def function(self, name: str, active: tuple[bool, ...]) -> str:
+        """Return the function of values and tangents that another gives, made the first time.
+
+        Args:
+            name: The other.
+            active: Of its parameters, which have a tangent; these follow all values.
+
+        Raises:
+            NotDerivableError: It does what cannot be followed.
+        """
+        return self._function(self.functions[name], active)
 
     # Functions.
 
@@ -132,13 +128,12 @@ class Forward:
         suffix = "" if all(active) else "_" + "".join("01"[one] for one in active)
         name = self._made[key] = self._free(f"{self._prefix}{node.name}{suffix}")
         returns = spell(node.returns)
-        dual = self._structs.setdefault(returns, self._free(f"Dual{len(self._structs) or ''}"))
+        dual = self.dual(returns)
         outer = self._lines, self._indent, self._returns, self.activity.names
         self._lines, self._indent, self._returns = [], "  ", dual
         self.activity.enter(node, active)
-        parameters = [f"{one.name}: {spell(one.type)}" for one in node.parameters]
-        parameters += [
-            f"{self._prefix}{one.name}: {spell(one.type)}"
+        tangents = [
+            made_parameter(f"{self._prefix}{one.name}", one.type)
             for one, is_active in zip(node.parameters, active, strict=True)
             if is_active
         ]
@@ -147,11 +142,12 @@ class Forward:
             self._refuse("its body is not understood", node)
         for one in body.statements:
             self._statement(one)
-        place = self.text.place(node.begin).label
-        head = f"// The value and the tangent of {node.name}, {place}."
-        made = (head, f"fn {name}({', '.join(parameters)}) -> {dual} {{", *self._lines, "}", "")
+        where = self._label(node.begin)
+        note = f"// The value and the tangent of {node.name}{where and f', {where}'}."
+        made = made_function(name, (*node.parameters, *tangents), made_name(dual))
+        lines = (note, f"{spell_head(made)} {{", *self._lines, "}", "")
         self._lines, self._indent, self._returns, self.activity.names = outer
-        self._texts.append("\n".join(made))
+        self._texts.append("\n".join(lines))
         return name
 
     # Statements.

@@ -61,7 +61,10 @@ right    error   kernel-not-run         a sample that never runs the kernel that
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
-right    warning wrong-where-folded     values outside of the bound where the grid is folded
+right    error   wrong-where-folded     values outside of the bound where the grid is folded
+right    error   wrong-at-edge          values outside of the bound of integers at their edges
+right    error   wrong-for-attribute    values outside of the bound for another attribute
+right    error   wrong-configuration    values outside of the bound for another configuration
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
@@ -72,11 +75,14 @@ right    error   unstable               other bits from run to run
 right    error   order-dependent        other bits where invocations come in another order
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
+right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
+right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
 gradient error   wrong-gradient         a gradient that differences contradict
 gradient error   wrong-second-order     a second gradient that differences contradict
 gradient error   derived-differs        a gradient other than the one that the shader gives
 gradient error   gradient-parity        a gradient that differs from the one in float64
+gradient warning gradient-at-extreme    a gradient that is NaN though the one in float64 is not
 gradient error   gradient-layout        a gradient that depends on the upstream gradient's layout
 gradient error   gradient-of-one-output a gradient that is wrong where one output alone has one
 gradient error   gradient-unstable      other bits of a gradient from run to run

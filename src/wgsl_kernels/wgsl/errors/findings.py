@@ -29,6 +29,7 @@ class Finding:
         span: How many characters are meant, at least 1.
         source: The author's line.
         evidence: What shows it, in pairs of a name and a text: ``got``, ``expected``, ``inputs``.
+        waived: Why it fails nothing, where a sample says so; "" where it counts.
     """
 
     code: str
@@ -40,6 +41,7 @@ class Finding:
     span: int = 1
     source: str = ""
     evidence: tuple[tuple[str, str], ...] = ()
+    waived: str = ""
 
     @property
     def about(self) -> Code:
@@ -53,8 +55,8 @@ class Finding:
 
     @property
     def severity(self) -> Severity:
-        """``error``, ``warning`` or ``note``."""
-        return self.about.severity
+        """``error``, ``warning`` or ``note``, which it is where it is waived."""
+        return "note" if self.waived else self.about.severity
 
     @property
     def place(self) -> str:
@@ -79,8 +81,9 @@ class Finding:
         lead = ": ".join(one for one in (self.place, self.kernel) if one)
         lines = [f"{self.severity}[{self.code}] {lead}: {self.words}" if lead else self._bare()]
         lines += self.marked()
-        width = max((len(name) for name, _ in self.evidence), default=0)
-        for name, value in self.evidence:
+        shown = (*self.evidence, *((("waived", self.waived),) if self.waived else ()))
+        width = max((len(name) for name, _ in shown), default=0)
+        for name, value in shown:
             first, *rest = value.splitlines() or [""]
             lines.append(f"    {name:<{width}}  {first}")
             lines += [f"    {'':<{width}}  {one}" for one in rest]
@@ -114,6 +117,7 @@ class Finding:
             "span": self.span,
             "source": self.source,
             "evidence": dict(self.evidence),
+            **({"waived": self.waived} if self.waived else {}),
         }
 
     def _repr_html_(self) -> str:

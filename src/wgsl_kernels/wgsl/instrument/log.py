@@ -55,6 +55,7 @@ class Site:
         access: ``read``, ``write``, ``loop``, ``print`` or ``assert``.
         variable: The array's name.
         type: Of what is printed, the scalar's name.
+        components: How many numbers that is; a record of each has its component for a length.
     """
 
     number: int
@@ -62,6 +63,7 @@ class Site:
     access: Literal["read", "write", "loop", "print", "assert"]
     variable: str = ""
     type: str = ""
+    components: int = 1
 
 
 class LogRecord(NamedTuple):

@@ -66,12 +66,13 @@ fn wkd_write(index: u32, length: u32, site: u32, shadow: u32) -> u32 {
   return index;
 }
 
-fn wkd_say(value: u32, site: u32) {
+fn wkd_say(value: u32, site: u32, component: u32) {
   let at = atomicAdd(&wkd_log[0], 1u);
   if (at < wkd_most_records) {
     let word = wkd_records + at * wkd_record_words;
     atomicStore(&wkd_log[word], site);
     atomicStore(&wkd_log[word + 1u], value);
+    atomicStore(&wkd_log[word + 2u], component);
     atomicStore(&wkd_log[word + 3u], wkd_who);
     atomicStore(&wkd_log[word + 4u], 5u << 24u);
   }

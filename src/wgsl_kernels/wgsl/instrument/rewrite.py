@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,14 @@ from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
+    F32,
     Array,
     Atomic,
     Reference,
+    Scalar,
+    Vector,
+    concrete,
+    value_of,
 )
 
 if TYPE_CHECKING:
@@ -144,7 +150,7 @@ class _Writer:
                     self._insert(node.begin, "wkd_epoch += 1u; ")
                 elif isinstance(node, (tree.Loop, tree.While, tree.For)):
                     self._loop(node)
-                elif isinstance(node, tree.CallStatement) and node.call.callee.name in _SAYING:
+                elif isinstance(node, tree.CallStatement) and _says(node.call.callee.name):
                     self._say(node)
 
     def _begin(self, function: tree.Function) -> None:
@@ -180,11 +186,17 @@ class _Writer:
         self._insert(function.body.begin + 1, " " + " ".join(lines))
 
     def _site(
-        self, node: tree.Node, access: str, variable: str = "", type_: str = ""
+        self,
+        node: tree.Node,
+        access: str,
+        variable: str = "",
+        type_: str = "",
+        components: int = 1,
     ) -> int | None:
         if len(self.sites) >= MOST_SITES:
             return None
-        site = Site(len(self.sites), node.span, access, variable, type_)  # type: ignore[arg-type]  # the words of Site
+        number = len(self.sites)
+        site = Site(number, node.span, access, variable, type_, components)  # type: ignore[arg-type]  # the words of Site
         self.sites.append(site)
         return site.number
 
@@ -217,15 +229,30 @@ class _Writer:
 
     def _say(self, node: tree.CallStatement) -> None:
         """Have ``wk_print`` and ``wk_assert`` do what they are for."""
-        type_ = _SAYING[node.call.callee.name]
-        number = self._site(node, "print" if type_ else "assert", type_=type_)
-        if number is None or len(node.call.arguments) != 1:
+        if len(node.call.arguments) != 1:
             return
         (given,) = node.call.arguments
-        before = f"wkd_say(bitcast<u32>({type_}(" if type_ else "wkd_hold(("
-        self._insert(node.begin, before)
         text = self.text.text[given.begin : given.end]
-        self._insert(node.begin, f"{text}{'))' if type_ else ')'}, {number}u); ")
+        if node.call.callee.name == ASSERT:
+            number = self._site(node, "assert")
+            if number is not None:
+                self._insert(node.begin, f"wkd_hold(({text}), {number}u); ")
+            return
+        found = self.types.of(given)
+        type_ = F32 if found is None else concrete(value_of(found))
+        if not isinstance(type_, (Scalar, Vector)):
+            return
+        scalar = type_ if isinstance(type_, Scalar) else type_.element
+        parts = [f".{one}" for one in "xyzw"[: type_.size]] if isinstance(type_, Vector) else [""]
+        number = self._site(node, "print", type_=scalar.name, components=len(parts))
+        if number is None:
+            return
+        word = _WORDS.get(scalar.name, scalar.name)
+        says = "".join(
+            f" wkd_say(bitcast<u32>({word}(wkd_value{part})), {number}u, {at}u);"
+            for at, part in enumerate(parts)
+        )
+        self._insert(node.begin, f"{{ let wkd_value = {type_}({text});{says} }} ")
 
     def _loop(self, node: tree.Loop | tree.While | tree.For) -> None:
         """Have a loop stop where it would go on for ever."""
@@ -254,8 +281,12 @@ class _Writer:
         return "".join((*parts, self.text.text[at:]))
 
 
-_SAYING = {"wk_print": "f32", "wk_print_i32": "i32", "wk_print_u32": "u32", "wk_assert": ""}
-"""The functions that a kernel says something with, and the type of what it says."""
+ASSERT, PRINT = "wk_assert", "wk_print"
+"""What a kernel says something with; what is printed, the name of the function ends in."""
+LABEL = re.compile(r"//\s*@(\S.*?)\s*$")
+"""The label of what a line prints, in a comment at its end."""
+_WORDS = {"f16": "f32", "bool": "u32"}
+"""As what a word keeps numbers that have none of their own."""
 _MANY = 1 << 40
 _SHARED = ("storage", "workgroup")
 _ASKED = {
@@ -271,6 +302,10 @@ def jumps_in_loop(node: tree.Loop) -> frozenset[str]:
     if any(isinstance(one, tree.BreakIf) for one in descendants(node.body)):
         return found | {"break"}
     return found
+
+
+def _says(name: str) -> bool:
+    return name == ASSERT or name.startswith(PRINT)
 
 
 def _has_calls(node: tree.Expression) -> bool:

@@ -57,6 +57,13 @@ def spell(node: tree.Expression | None, *, blank: str = "") -> str:
     return writer.text()
 
 
+def spell_head(node: tree.Function) -> str:
+    """Return a function in one line up to where its body begins."""
+    writer = _Printer(())
+    writer.head(node)
+    return writer.text()
+
+
 class _Printer(ExpressionPrinter):
     """Declarations and statements."""
 
@@ -267,19 +274,22 @@ class _Printer(ExpressionPrinter):
         self.keyword(f'#include "{node.path}"', node.begin)
 
     def function(self, node: tree.Function) -> None:
+        self.head(node)
+        self.mark(" ")
+        self.node(node.body)
+
+    def head(self, node: tree.Function) -> None:
         self.at = node.begin
         self.attributes(node.attributes)
         self.mark("fn ")
         self.ident(node.ident)
         self.mark("(")
         self.list(node.parameters)
-        self.mark(") ")
+        self.mark(")")
         if node.returns is not None:
-            self.mark("-> ")
+            self.mark(" -> ")
             self.attributes(node.return_attributes)
             self.node(node.returns)
-            self.mark(" ")
-        self.node(node.body)
 
     def struct(self, node: tree.Struct) -> None:
         self.keyword("struct ", node.begin)

@@ -17,7 +17,7 @@ import functools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.machine import half_of_memory
+from wgsl_kernels.engine.environment.machine import HALF_OF_MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -317,7 +317,7 @@ class Policy:
         A software adapter's memory is the machine's, of which we take half. WebGPU has no query for
         free memory.
         """
-        return half_of_memory() if self._is_software else None
+        return HALF_OF_MEMORY if self._is_software else None
 
     @property
     def measures_while_working(self) -> bool:

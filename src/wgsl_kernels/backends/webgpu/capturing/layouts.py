@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, GpuArray
-from wgsl_kernels.engine.environment.recent import remembered
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
@@ -28,7 +27,7 @@ def layout_of(array: GpuArray) -> tuple[Layout | None, int]:
     """
     if array.layout is None or array.size == 0:
         return None, 0
-    return _layout_of[array.shape, array.layout, STEP // ITEMSIZE[array.dtype]]
+    return _layout_of(array.shape, array.layout, STEP // ITEMSIZE[array.dtype])
 
 
 def stretch(array: GpuArray) -> GpuArray:
@@ -39,9 +38,10 @@ def stretch(array: GpuArray) -> GpuArray:
     return GpuArray((size,), array.dtype, size, array.storage, array.device, layout)
 
 
-@remembered(500)
 def _layout_of(shape: Shape, layout: Layout, step: int) -> tuple[Layout, int]:
     strides, offset = layout
+    if offset < 2 * step:  # so near the beginning is any view's lowest element, too
+        return layout, 0
     start = max(_reach(shape, strides, offset)[0] // step - 1, 0) * step
     return (strides, offset - start), start
 

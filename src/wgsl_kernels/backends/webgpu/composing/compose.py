@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.syntax.tree import Function
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +99,13 @@ def compose(
     skeleton = _skeleton(form, options, vec4=vec4)
     names = skeleton.names() if skeleton else None
     leaves = [
-        leaf for one in options.before for leaf in leaves_of(one.structure, prefix_of(one.name))
+        leaf
+        for one in options.before
+        for leaf in leaves_of(one.structure, prefix_of(one.name)).values()
     ]
     written: tuple[Operand, ...] = ()
     if options.after is not None:
-        leaves += leaves_of(options.after.structure, AFTER)
+        leaves += leaves_of(options.after.structure, AFTER).values()
         written = outputs_of(options.after.structure, AFTER)
     composer = Composer(
         kernel,
@@ -147,16 +148,9 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
         start = add_reduction(reduction)
     else:
         start = add_free(composer, options.entry)
+    skeleton, text = composer.assembly.skeleton, composer.source.text_of(start)
+    entry = start if skeleton is None else skeleton.module.functions["main"]
     if composer.source.checks_loops:
-        _check_loops(composer, start)
-    return bind(composer, start, vec4=vec4)
-
-
-def _check_loops(composer: Composer, start: Function) -> None:
-    skeleton = composer.assembly.skeleton
-    if skeleton is not None:
-        check_loops(composer.assembly, skeleton.module.functions["main"], skeleton)
-        return
-    text = composer.source.text_of(start)
-    file = next(one for one in composer.source.files if one.text is text)
-    check_loops(composer.assembly, start, file)
+        file = skeleton or next(one for one in composer.source.files if one.text is text)
+        check_loops(composer.assembly, entry, file)
+    return bind(composer, entry, text.origin(start.name_span.begin), vec4=vec4)

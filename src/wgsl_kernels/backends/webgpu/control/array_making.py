@@ -11,7 +11,6 @@ from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.programs.building import fold
-from wgsl_kernels.engine.environment.recent import Remembered
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.spec import Shape, Spec
 
@@ -111,10 +110,10 @@ class ArrayMaker(Chooser):
         shape = shape if type(shape) is tuple else argument_checks.plain_shape(self._kernel, shape)
         strides, offset = argument_checks.check_steps(self._kernel, shape, strides, offset)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
-        if is_whole and _is_row_major[shape, strides]:
+        if is_whole and is_row_major(shape, strides):
             return array
         if array.op is not None:
-            if offset == 0 and math.prod(shape) == array.size and _is_row_major[shape, strides]:
+            if offset == 0 and math.prod(shape) == array.size and is_row_major(shape, strides):
                 return pending_view(array, shape)
             self._backend.make_resident(array, f"{self._kernel} makes a view of it")
         one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
@@ -133,6 +132,3 @@ class ArrayMaker(Chooser):
         if type(invocations) is not int or type(group) is not int or group < 1:
             invocations, group = argument_checks.check_grid(self._kernel, invocations, group)
         return fold(-(-invocations // group))
-
-
-_is_row_major = Remembered(is_row_major, 300)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.templates.constants import shown
 from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice, choice_by_name
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.recent import Recent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 MOST_CONFIGURATIONS = 64
 """Configurations among which one choice can be measured."""
-CHOICE_BYTES = 4000
-"""What a choice takes with its variants."""
+READY_BYTES = 4000
+"""What a choice takes with its variants, and a launch that has run nothing yet."""
 
 
 class ConfigurationChoice(NamedTuple):
@@ -35,15 +36,23 @@ class ConfigurationChoice(NamedTuple):
     by_name: Mapping[str, Configuration]
 
 
+def _bytes_of(ready: Any) -> int:
+    return bytes_of_loaded(ready) if isinstance(ready, Loaded) else READY_BYTES
+
+
 class Chooser:
-    """The part of ``gpu`` that asks the tuner."""
+    """The part of ``gpu`` that asks the tuner.
+
+    What a function asked for is kept in one place: programs of its dispatches, launches of its maps
+    and forms, and choices, each by all that was said of it.
+    """
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         self._backend = backend
         self._kernel = kernel
         self._origin = origin
         self._sources = sources
-        self._choices: Recent[Any, ConfigurationChoice] = Recent(CHOICE_BYTES)
+        self._ready: DeviceCache[Any, Any] = DeviceCache(_bytes_of)
 
     def choose(
         self,
@@ -64,10 +73,10 @@ class Chooser:
             work: Multiply-adds or elements of one run, about.
         """
         key = (shape_class, names, static)
-        found = self._choices[key]
+        found = self._ready[key]
         if found is None:
             made = function_choice(self._kernel, self._origin, shape_class, names, static)
-            found = self._choices.keep(key, ConfigurationChoice(made, {}))
+            found = self._ready.keep(key, ConfigurationChoice(made, {}))
         return self.decide(found.choice, run, work)
 
     def configure(
@@ -104,14 +113,14 @@ class Chooser:
         """
         known, first = dict(given or {}), dict(static or {})
         key = (template, slots, shape_class, tuple(known.items()), tuple(first.items()), rules)
-        found = self._choices[key]
+        found = self._ready[key]
         if found is None:
             read = self._sources.template(plain_path(self._kernel, "template", template), slots)
             made = template_choice(
                 self._kernel, shape_class, read, given=known, static=first, rules=rules
             )
-            found = self._choices.keep(key, made)
-        by_name = found.by_name
+            found = self._ready.keep(key, made)
+        by_name: Mapping[str, Configuration] = found.by_name
         return by_name[self.decide(found.choice, lambda name: run(by_name[name]), work)]
 
     def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:

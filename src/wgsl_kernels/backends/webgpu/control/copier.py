@@ -1,4 +1,4 @@
-"""Running copies of views: what makes a contiguous array of one."""
+"""Running copies of views, which make contiguous arrays of them, and fills of new arrays."""
 
 from __future__ import annotations
 
@@ -9,31 +9,25 @@ from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.parts import copied
 from wgsl_kernels.backends.webgpu.declare.sources import Sources
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
-from wgsl_kernels.backends.webgpu.lowering.copying import (
-    COPY_ORIGIN,
-    copy_call,
-    has_own_kernel,
-    lower_copy,
-)
+from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.filling import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.programs.program import Program
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.arrays.words import Words
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 
-COPY_BYTES = 6000
-"""What a copy that is kept ready takes."""
-
 
 class Copier:
-    """Copies views on a backend."""
+    """Copies views, and fills arrays, on a backend."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._ready: DeviceCache[tuple[Any, ...], MapLaunch | Loaded] = DeviceCache(COPY_BYTES)
+        self._ready: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(bytes_of_loaded)
         self._gpu = Gpu(session, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
 
     def begin(self, device: Device) -> None:
@@ -44,17 +38,24 @@ class Copier:
         """Return a row-major copy of an array on the device."""
         session, spec = self._session, Spec(array.shape, array.dtype)
         device = session.open()
-        key = (spec, array.layout)
+        key = (spec, array.layout, array.is_scalar_on_host)
         ready = self._ready[key]
         if ready is None:
             x = Argument.of(array, 0).within(device.largest_binding)
             if max(x.bound_bytes, x.contiguous().bound_bytes) > device.largest_binding:
                 session.check_size(spec)
                 return copied(self._gpu, array)
-            made = Loaded(device, lower_copy(x, device)) if has_own_kernel(array) else None
-            ready = self._ready.keep(key, made or MapLaunch(session, copy_call(spec)))
-        if isinstance(ready, MapLaunch):
-            return ready.run_now([array])[0]
+            ready = self._ready.keep(key, Loaded(device, lower_copy(x, device)))
         session.make_resident(array)
         session.check_size(spec)
         return GpuArray(spec.shape, spec.dtype, spec.size, ready.make([array]), device)
+
+    def fill(self, array: GpuArray, words: Words) -> None:
+        """Record that all elements of a new array become one number."""
+        device = self._session.open()
+        key = ("fill", array.size, array.dtype, words)
+        ready = self._ready[key]
+        if ready is None:
+            program = Program((fill(device, Argument.of(array, 0), words),), (), ())
+            ready = self._ready.keep(key, Loaded(device, program))
+        ready.run([array])

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-from wgsl_kernels.backends.webgpu.runtime.fusible import FusibleLaunch
-from wgsl_kernels.backends.webgpu.runtime.map import MapLaunch
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
+from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.engine.values.attributes import field_key, plain
 from wgsl_kernels.engine.values.dtypes import canonical
 from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -29,19 +28,16 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm
+    from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.places import Text
 
 _ARRAYS = {GpuArray}
-LAUNCH_BYTES = 2000
-"""What a launch takes that has run nothing yet."""
 
 
 class Gpu(ArrayMaker):
@@ -56,8 +52,6 @@ class Gpu(ArrayMaker):
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
         super().__init__(backend, kernel, origin, sources)
         self.has_promised = self.has_read = False
-        self._programs: DeviceCache[Any, Loaded] = DeviceCache(bytes_of_loaded)
-        self._launches: Recent[Any, ShaderLaunch] = Recent(LAUNCH_BYTES)
 
     @property
     def device(self) -> Device:
@@ -96,13 +90,13 @@ class Gpu(ArrayMaker):
         if type(shader) is not str or type(dtype) is not str:
             shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
         key = ("map", shader, specs, shape, dtype)
-        launch = self._launches[key]
+        launch = self._ready[key]
         if launch is None:
             kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
             outputs = (Spec(shape, dtype),)
             call = ShaderCall(kernel, tuple(arrays), {}, outputs, ("y",))
             check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
-            launch = self._launches.keep(key, MapLaunch(self._backend, call))
+            launch = self._keep_launch(key, call, "map")
         return self._launched(launch, list(arrays.values()))
 
     def scan(
@@ -195,8 +189,8 @@ class Gpu(ArrayMaker):
             if key is None:
                 layouts.append((name, array.shape, array.dtype, array.layout, is_value))
         fields = params or {}
-        if device is not self._programs.device:
-            self._programs.begin(device)
+        if device is not self._ready.device:
+            self._ready.begin(device)
         try:
             given_key = (key,) if key is not None else (
                 shader,
@@ -208,7 +202,7 @@ class Gpu(ArrayMaker):
                 None if constants is None else _keyed(constants),
                 None if windows is None else tuple(windows.items()),
             )  # fmt: skip
-            loaded = self._programs[given_key]
+            loaded = self._ready[given_key]
         except (TypeError, AttributeError):  # lists or arrays among the fields
             options = configuration, groups, constants, windows, key, notes
             argument_checks.check_options(self._kernel, fields, *options)
@@ -228,7 +222,7 @@ class Gpu(ArrayMaker):
                 params=fields, groups=groups, constants=constants, windows=windows,
                 is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
             )  # fmt: skip
-            loaded = self._programs.keep(given_key, Loaded(device, program))
+            loaded = self._ready.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
 
     def repeats(self) -> None:
@@ -263,11 +257,10 @@ class Gpu(ArrayMaker):
         """Return int32, int8 or uint8 modulo 256 as bytes; maps before it may be fused with it."""
         y = Spec(x.shape, dtype)
         key = ("pack", x.dtype, y)
-        launch = self._launches[key]
+        launch = self._ready[key]
         if launch is None:
             call = packing_call(self._kernel, y)
-            made = FusibleLaunch(self._backend, call, "free", lowering=lower_packing, reads=1)
-            launch = self._launches.keep(key, made)
+            launch = self._keep_launch(key, call, "free", lowering=lower_packing, reads=1)
         return self._launched(launch, [x])
 
     def _formed(
@@ -276,21 +269,30 @@ class Gpu(ArrayMaker):
         if type(shader) is not str:
             shader = plain_path(self._kernel, "shader", shader)
         key = (form, shader, x.shape, x.dtype, y, tuple(attrs.items()))
-        launch = self._launches[key]
+        launch = self._ready[key]
         if launch is None:
             kernel = ShaderKernel(
                 self._kernel, shader, self._origin, form=form, shared=self._sources
             )
             call = ShaderCall(kernel, ("x",), attrs, (y,), ("y",))
-            launch = self._launches.keep(key, FusibleLaunch(self._backend, call, form))
+            launch = self._keep_launch(key, call, form)
         return self._launched(launch, [x])
 
-    def _launched(self, launch: ShaderLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
+    def _keep_launch(self, key: Any, call: ShaderCall, form: Form, **options: Any) -> KernelLaunch:
+        if (device := self._backend.open()) is not self._ready.device:
+            self._ready.begin(device)
+        lowering = partial(ShaderLowering, call, form, **options)
+        launch = KernelLaunch(self._backend, self._kernel, lowering, call.outputs)
+        self._ready.keep(key, launch)
+        return launch
+
+    def _launched(self, launch: KernelLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
         """Run a kernel that is no shader with its own ``main``; it is deferred where it may be."""
-        is_trusted = isinstance(launch, MapLaunch) and self._origin.is_ours
+        is_trusted = launch.is_map and self._origin.is_ours
         # what is neither a tensor's nor deferred may be written again by the function
         may_defer = is_trusted or all(one.immutable or one.op is not None for one in arrays)
-        return (launch if may_defer else launch.run_now)(list(arrays))[0]
+        made: GpuArray = (launch if may_defer else launch.run_now)(list(arrays))[0]
+        return made
 
     def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return parameter fields in plain Python."""

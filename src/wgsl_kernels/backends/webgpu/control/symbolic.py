@@ -9,17 +9,16 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.arrays.words import words_of
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-from wgsl_kernels.backends.webgpu.lowering.copying import copy_call, has_own_kernel, lower_copy
+from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
-from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (
     Check,
     Constant,
+    FunctionProgram,
     FunctionResult,
-    Lowered,
     UndecidedError,
 )
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.backends.webgpu.runtime.launch import ShaderLaunch
+    from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
@@ -80,7 +79,7 @@ def lower_function(
     outputs: tuple[Spec, ...],
     *,
     repeats: bool,
-) -> Lowered | None:
+) -> FunctionProgram | None:
     """Return the program of a function for arrays of these layouts; None where it has none.
 
     It has one if it promises to repeat, and asks for nothing but shapes, layouts, the adapter and
@@ -128,7 +127,7 @@ def lower_function(
         tuple(record.asked.items()),
         frozenset(record.packed),
     )
-    return Lowered(program, tuple(results), tuple(record.constants), tuple(record.checks))
+    return FunctionProgram(program, tuple(results), tuple(record.constants), tuple(record.checks))
 
 
 def _input(record: _Record, array: Any) -> GpuArray | None:
@@ -245,9 +244,7 @@ class SymbolicGpu(Gpu):
         x = Argument.of(array, 0).within(self.device.largest_binding)
         if max(x.bound_bytes, x.contiguous().bound_bytes) > self.device.largest_binding:
             raise NotSymbolicError("it copies in parts")
-        if has_own_kernel(x):
-            return self._noted(lower_copy(x, self.device), [array])
-        return self._noted(lower_map(copy_call(Spec(x.shape, x.dtype)), [x], self.device), [array])
+        return self._noted(lower_copy(x, self.device), [array])
 
     def resident(self, array: GpuArray) -> GpuArray:
         """Return ``array`` as it will be in a buffer."""
@@ -321,20 +318,21 @@ class SymbolicGpu(Gpu):
         """Note the promise."""
         self._record.repeats = True
 
-    def _launched(self, launch: ShaderLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
+    def _launched(self, launch: KernelLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
         """Note what a kernel that is no shader with its own ``main`` dispatches."""
         given = [self.resident(one) for one in arrays]
         (spec,) = launch.outputs
         if not spec.size:
             return self.empty(spec.shape, spec.dtype)
-        name = None
-        program, choices = launch.lower(given, self.device, name)
+        shader, name = launch.shader, None
+        assert shader is not None
+        program, choices = shader.lower(given, self.device)
         if len(choices.names) > 1:
-            name = self.decide(launch.choice_of(choices), _not_run, choices.work)
-            program, _ = launch.lower(given, self.device, name)
+            name = self.decide(shader.choice_of(choices), _not_run, choices.work)
+            program, _ = shader.lower(given, self.device, name)
         if program.packed:
             given = [self.contiguous(one) for one in given]
-            program, _ = launch.lower(given, self.device, name)
+            program, _ = shader.lower(given, self.device, name)
         return self._noted(program, given)
 
     def _noted(self, program: Program, inputs: Sequence[GpuArray]) -> GpuArray:

@@ -283,9 +283,12 @@ def _register_shader(
     ``looks`` says that its outputs are looked at, as are those of users' shaders.
     """
     if looks or not shader.origin.is_ours:
+        from wgsl_kernels.backends.webgpu.declare.hooks import warn_of_slips
         from wgsl_kernels.backends.webgpu.declare.outputs import look_at_outputs
 
         look_at_outputs(shader)
+        if not shader.origin.is_ours:
+            warn_of_slips(shader)
     registering = [_derivers[what](shader) for what in derived]
     add_kernel(kernel_of(shader, allowed), override=override)
     for register in registering:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import ctypes
-import functools
 import gc
 import importlib
 import os
@@ -80,7 +79,6 @@ def leave_behind(device: Any) -> None:
     exit_at_once()
 
 
-@functools.cache  # once
 def exit_at_once() -> None:
     """Have the process end without the destructors of libraries that a thread may be inside of.
 

@@ -202,11 +202,6 @@ class Recorder:
         if self._uploaded > UPLOADED_BYTES:
             self.submit()
 
-    def submit(self) -> None:
-        """Submit what is recorded; also the uploads, if they hold much memory."""
-        if self.records or self._uploaded > UPLOADED_BYTES:
-            self._submit(())
-
     def complete(self) -> None:
         """Submit what is recorded, and finish pipelines that no dispatch has waited for."""
         self.submit()
@@ -219,7 +214,7 @@ class Recorder:
         if total > READ_CHUNK:
             return [self._read_long(piece) for piece in pieces]
         reader = self._take_reader(total)  # one that is left mapped must never be used again
-        self._submit(pieces, reader)
+        self.submit(pieces, reader)
         try:
             mapped = self._calls.map_for_reading(
                 self._device, reader, total, self.deadlines.until_done
@@ -255,7 +250,10 @@ class Recorder:
         if not compiles or len(self.records) >= HELD_BATCH:
             self.submit()
 
-    def _submit(self, pieces: Sequence[Piece], reader: Any = None) -> None:
+    def submit(self, pieces: Sequence[Piece] = (), reader: Any = None) -> None:
+        """Submit what is recorded, and reads of pieces; also the uploads, if they hold much."""
+        if not (self.records or pieces or self._uploaded > UPLOADED_BYTES):
+            return
         if self.refusal is not None:
             self.check()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)

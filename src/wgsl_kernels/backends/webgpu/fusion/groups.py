@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
+from wgsl_kernels.backends.webgpu.composing.forms.maps import OWN
 from wgsl_kernels.backends.webgpu.composing.groups.groups import compose_group
 from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
 from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
+from wgsl_kernels.backends.webgpu.programs.building import composed_once
 from wgsl_kernels.backends.webgpu.programs.program import (
     Binding,
     BindingResource,
@@ -22,7 +24,6 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch
     from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
@@ -43,29 +44,10 @@ class GroupProgram:
     nodes: tuple[int, ...]
 
 
-class GroupTexts:
-    """The texts of structures, as long as programs have them."""
-
-    def __init__(self) -> None:
-        self._found: WeakValueDictionary[Any, Composed] = WeakValueDictionary()
-
-    def __len__(self) -> int:
-        return len(self._found)
-
-    def find(self, structure: Structure, reading: LeafReads, *, walks_across: bool) -> Composed:
-        across = reading.across if walks_across else None
-        key = (structure.key, across and (across.space, across.axis))
-        composed = self._found.get(key)
-        if composed is None:
-            composed = self._found[key] = compose_group(structure, across=across)
-        return composed
-
-
 def lower_group(
     group: FusionGroup,
     parts: Sequence[tuple[GroupDispatch, Structure, LeafReads]],
     adapter: Adapter,
-    texts: GroupTexts,
 ) -> GroupProgram:
     """Return the program of a group that was cut into parts.
 
@@ -73,7 +55,6 @@ def lower_group(
         group: The maps.
         parts: Each dispatch: its part, its structure, and how it reads its leaves.
         adapter: What it is for.
-        texts: Where texts are kept.
     """
     places = {~n: BindingResource("input", n) for n in range(len(group.leaves))}
     buffers: list[Spec] = []
@@ -85,8 +66,7 @@ def lower_group(
             places[n] = BindingResource("buffer", len(buffers))
             buffers.append(Spec(node.shape, node.dtype))
             nodes.append(n)
-        composed = texts.find(structure, reading, walks_across=adapter.policy.walks_across)
-        dispatches.append(_dispatch(group, part, structure, reading, adapter, composed, places))
+        dispatches.append(_dispatch(group, part, structure, reading, adapter, places))
     held = tuple([k for k, n in enumerate(nodes) if group.held[n]])
     program = Program(tuple(dispatches), tuple(buffers), held)
     return GroupProgram(program, tuple([nodes[k] for k in held]))
@@ -98,21 +78,25 @@ def _dispatch(
     structure: Structure,
     reading: LeafReads,
     adapter: Adapter,
-    composed: Composed,
     places: dict[int, BindingResource],
 ) -> Dispatch:
     size = group.nodes[-1].size
     items = -(-size // 4) if structure.vec4 else size
     across = reading.across if adapter.policy.walks_across else None
+    composed = composed_once(
+        (structure.key, across and (across.space, across.axis)),
+        partial(compose_group, structure, across=across),
+    )
     if across is None:
         walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, items)
     else:
         walk, grid = walk_across(across.size, across.inner, items)
-    facts: dict[str, Any] = {"wk_size": size, **walk, **reading.facts}
+    facts: dict[str, Any] = {"wk_size": size, **walk}
+    facts |= {OWN + name: value for name, value in reading.facts.items()}
     for step, number in enumerate(part.nodes):
         for name, value in group.nodes[number].op.fixed.items():
             facts[f"{step}.{name}"] = value
-    values = tuple([(f"wk_x{n}", ~part.leaves[n]) for n in reading.values])
+    values = tuple([(f"{OWN}l{n}_value", ~part.leaves[n]) for n in reading.values])
     read = [ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound]
     bindings: list[Binding] = []
     slots = [one for one in composed.bindings if one.role == "tensor"]

@@ -30,7 +30,7 @@ class LeafReads:
         spaces: The rank of each coordinate system.
         vec4: Whether an item is four elements.
         few: Whether coordinates are of at most FEW items.
-        facts: What fills the parameter block, but for values.
+        facts: What fills the parameter block, but for values, by names without a prefix.
         values: The leaves that travel as parameters.
         across: Where items are four elements, and a leaf lies side by side along another axis than
             the result.
@@ -86,7 +86,7 @@ class LeafReads:
         self.spaces = tuple(len(shape) for _, shape, _ in spaces)
         for space, (members, shape, strides) in enumerate(spaces):
             inner = shape[-1] // 4 if self.vec4 else 0
-            self.facts[f"wk_n{space}"] = (*shape[:-1], inner) if self.vec4 else shape
+            self.facts[f"space{space}"] = (*shape[:-1], inner) if self.vec4 else shape
             for number, own in zip(members, strides, strict=True):
                 mode = self._place(number, own, arrays[number].offset)
                 if mode == "gather" and self.across is None:
@@ -107,10 +107,10 @@ class LeafReads:
                 offset, strides = offset // 4, (*(one // 4 for one in strides[:-1]), 1)
             else:
                 mode = "gather"
-                self.facts[f"wk_g{number}"] = inner
+                self.facts[f"l{number}_step"] = inner
                 strides = (*strides[:-1], 4 * inner)
-        self.facts[f"wk_t{number}"] = strides
-        self.facts[f"wk_o{number}"] = offset
+        self.facts[f"l{number}_strides"] = strides
+        self.facts[f"l{number}_offset"] = offset
         return mode
 
 

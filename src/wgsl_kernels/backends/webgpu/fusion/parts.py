@@ -112,7 +112,7 @@ class Fused:
         The first leaf is input ``first``.
         """
         assert self.plain is not None
-        return [(f"{self.prefix}wk_x{n}", first + n) for n in self.plain[1].values]
+        return [(f"{self.prefix}l{n}_value", first + n) for n in self.plain[1].values]
 
     def arguments(self, first: int) -> dict[str, Argument]:
         """Return the leaves that are bound, by the names that they have in the kernel."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.arrays.array import is_row_major, row_major
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import fold
@@ -22,7 +23,6 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
 
 COPY_ORIGIN = Origin(__name__, __file__, 0)
@@ -56,16 +56,6 @@ class _StridedCopy:
     is_transposed: bool
 
 
-def copy_call(spec: Spec) -> ShaderCall:
-    """Return the map that copies a view of few elements."""
-    return ShaderCall(_COPY, ("x",), {}, (spec,), ("y",))
-
-
-def has_own_kernel(x: Argument | GpuArray) -> bool:
-    """Say whether `lower_copy` serves a view, not the copying map."""
-    return x.size >= LEAST or x.dtype in BYTES
-
-
 def lower_copy(x: Argument, adapter: Adapter) -> Program:
     """Return the program that copies a view's elements to a new contiguous tensor.
 
@@ -79,6 +69,8 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     spec = Spec(x.shape, x.dtype)
     if x.dtype in BYTES:
         return lower_packing(packing_call("Copy", spec), [x], adapter)[0]
+    if x.size < LEAST:
+        return lower_map(ShaderCall(_COPY, ("x",), {}, (spec,), ("y",)), [x], adapter)
     walk = _walk(x)
     is_whole = walk.offset == 0 and is_row_major(walk.shape, walk.steps_x)
     layout = None if is_whole else (walk.steps_x, walk.offset)

@@ -36,6 +36,7 @@ def lower(
     arguments: Sequence[Argument | None],
     adapter: Adapter,
     variant: str | None = None,
+    shared: tuple[int, ...] = (),
 ) -> Lowered:
     """Return the program of a kernel, and the variants that may run in its place; nothing runs.
 
@@ -45,20 +46,17 @@ def lower(
         arguments: The spec, layout and place of each input, None where it is absent.
         adapter: What it is for.
         variant: Which of the ways to do it; by default the static choice.
+        shared: The inputs that are the same array as one before: a map loads them once.
 
     Raises:
         ShaderError: It does not compose for these inputs.
         OutOfMemoryError: A binding is above the adapter's limit.
     """
-    call = with_loops_checked(call, form, adapter)
+    if must_check_loops(call, form, adapter):
+        call = replace(call, checks_loops=True)
     if form == "map":
-        return lower_map(call, arguments, adapter), NO_CHOICE
+        return lower_map(call, arguments, adapter, shared), NO_CHOICE
     return _LOWER[form](call, arguments, adapter, variant)
-
-
-def with_loops_checked(call: ShaderCall, form: Form, adapter: Adapter) -> ShaderCall:
-    """Return a call that reports where the adapter has ended its loops, if it may."""
-    return replace(call, checks_loops=True) if must_check_loops(call, form, adapter) else call
 
 
 def must_check_loops(call: ShaderCall, form: Form, adapter: Adapter) -> bool:

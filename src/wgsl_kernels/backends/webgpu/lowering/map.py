@@ -68,7 +68,7 @@ def lower_map(
         spec.shape, [broadcast_strides(one, spec.shape) for one in views.values()]
     )
     operands: list[Operand] = []
-    facts: dict[str, Any] = {**call.attrs, f"{output}_size": spec.size, "wk_shape": shape}
+    facts: dict[str, Any] = {**call.attrs, f"{output}_size": spec.size, "wk_space0": shape}
     facts |= {"wk_run_bits": adapter.policy.run_bits, "wk_first": 0}
     for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
         if one is None:
@@ -129,14 +129,14 @@ def _in_parts(
         composition: What it is composed of.
         bound: What its names are bound to.
         facts: What its parameters are made of.
-        walks: Strides, along the axes of ``wk_shape``, of the tensors that have some.
+        walks: Strides, along the axes of ``wk_space0``, of the tensors that have some.
     """
     composition = replace(composition, options=replace(composition.options, in_parts=True))
     composed = composition.composed()
     slots = [one.name for one in composed.bindings if one.role == "tensor"]
     sizes = {n: ITEMSIZE[bound.arguments[n].dtype] for n in slots}
     step = adapter.largest_binding // max(sizes.values()) // _ALIGNED * _ALIGNED
-    shape, total = facts["wk_shape"], call.outputs[0].size
+    shape, total = facts["wk_space0"], call.outputs[0].size
     walks = {name: one for name, one in walks.items() if name in sizes}
     found: list[Dispatch] = []
     first = 0

@@ -6,7 +6,6 @@ elsewhere must end like a shader, so that what errors quote is a shader's text.
 
 from __future__ import annotations
 
-import functools
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,11 +25,11 @@ ENDINGS = (".wesl", ".wgsl")
 """How shader files end: with imports, and without."""
 
 
-_SHADERS = Path(__file__).parents[3] / "shaders"
+_SHADERS = Path(__file__).resolve().parents[3] / "shaders"
 
 
 def shaders_folder() -> Path:
-    """Return the folder that holds the package's own shaders."""
+    """Return the folder that holds the package's own shaders, without links."""
     return _SHADERS
 
 
@@ -87,7 +86,13 @@ def read_text(path: Path) -> Text:
         data = path.read_bytes() if data is None else data
     except OSError as error:
         raise ShaderError(f"{label(path)}: cannot be read: {error.strerror}.") from None
-    return _text(label(path), data)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
+        raise ShaderError(f"{label(path)}:{line}: {message}") from None
+    return text_of(label(path), text)
 
 
 def text_of(name: str, text: str) -> Text:
@@ -106,21 +111,9 @@ def text_of(name: str, text: str) -> Text:
     return inline_text(name, plain)
 
 
-@functools.lru_cache(maxsize=256)
-def _text(name: str, data: bytes) -> Text:
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"byte {data[error.start]:#04x} is not UTF-8; save the file as UTF-8."
-        raise ShaderError(f"{name}:{line}: {message}") from None
-    return text_of(name, text)
-
-
 def label(path: Path) -> str:
     """Return how errors name ``path``: the package's own shaders by their place among them."""
-    folder = real_folder(shaders_folder())
-    resolved = path.resolve()
+    folder, resolved = shaders_folder(), path.resolve()
     return str(resolved.relative_to(folder)) if resolved.is_relative_to(folder) else str(path)
 
 
@@ -131,13 +124,7 @@ def is_ours(file: str) -> bool:
 
 
 def _roots(folder: Path) -> tuple[Path, ...]:
-    return (real_folder(folder), real_folder(shaders_folder()), *named_folders().values())
-
-
-@functools.lru_cache(maxsize=256)
-def real_folder(folder: Path) -> Path:
-    """Return a folder without links."""
-    return folder.resolve()
+    return (folder.resolve(), shaders_folder(), *named_folders().values())
 
 
 def _listed(paths: Iterable[Path]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text, real_folder
+from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text
 from wgsl_kernels.backends.webgpu.modules.former import present_path
 from wgsl_kernels.backends.webgpu.modules.packages import is_there
 from wgsl_kernels.backends.webgpu.modules.shader_packages import OURS, ShaderPackage, package_of
@@ -90,7 +90,7 @@ class Modules(Mapping[ModulePath, "Text"]):
         for ending in ENDINGS:
             file = folder.joinpath(*above, last + ending)
             if is_there(file):
-                return file if file.resolve().is_relative_to(real_folder(folder)) else None
+                return file if file.resolve().is_relative_to(folder.resolve()) else None
         if path.package != OURS:
             return None
         tried = (present_path(folder, "/".join((*above, last + ending))) for ending in ENDINGS)

@@ -8,6 +8,12 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.instances import (
+    Instance,
+    InstanceFunction,
+    InstanceNames,
+)
+from wgsl_kernels.backends.webgpu.composing.text.slots import head_of_slot
 from wgsl_kernels.backends.webgpu.products.slots import (
     INNER_SLOTS,
     SLOTS,
@@ -19,7 +25,6 @@ from wgsl_kernels.backends.webgpu.products.terms import adds
 from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Vec4Axes
 from wgsl_kernels.backends.webgpu.templates.vectors import (
     VEC4,
-    VEC4_OF,
     HostFacts,
     ScalarLoads,
     Vec4Load,
@@ -38,7 +43,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Text
 
-MODULE = "wgsl_kernels::templates::product_slots"
+PRODUCT_SLOTS = "templates/product_slots.wesl"
+ELEMENTS = Instance("templates/product_elements.wesl")
+_PLACES = {one: f"wgsl_kernels::templates::product_slots::{one}" for one in ("Place", "Col")}
+NAMES = InstanceNames(
+    {"Y": "y"},
+    {old: functools.partial(str, new) for old, new in {**_PLACES, "wk_b_at": "b_at"}.items()},
+)
+"""What names of ELEMENTS are behind a user's file."""
 _READ = "@group(0) @binding(0) var<storage, read>"
 OWN_FIELDS = (
     "batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block", "part_size",
@@ -127,11 +139,9 @@ def read_product(kernel: str, text: Text) -> ProductFile:
     module = parse_source(text).module
     functions = module.functions
     known = ", ".join(f"fn {name}" for name in functions) or "no function"
-    for wanted, there in (
-        ("fn a_at(batch: u32, row: u32, k: u32)", "a_at" in functions),
-        ("fn b_at(batch: u32, k: u32, col: u32)", bool({"b_at", "b_vec4"} & functions.keys())),
-    ):
-        if not there:
+    for name, others in (("a_at", {"a_at"}), ("b_at", {"b_at", "b_vec4"})):
+        if not others & functions.keys():
+            wanted = head_of_slot(PRODUCT_SLOTS, name).partition(" -> ")[0]
             raise ShaderError(f"{kernel}: {text.file}: a product wants {wanted}; found {known}.")
     return ProductFile(kernel, text, functions, names_of(module), original)
 
@@ -192,7 +202,7 @@ def _optional(file: ProductFile, given: Sequence[str], absent: Sequence[str]) ->
                 f"const has_{name} = false;",
                 f"alias T_{name} = T_y;",
                 f"var<private> {name}: array<T_{name}, 1>;",
-                f"fn load_{name}(i: u32) -> T_{name} {{ return {name}[0]; }}",
+                InstanceFunction(ELEMENTS, "load_X", InstanceNames({"X": name})).written(),
             )
     return lines
 
@@ -240,50 +250,20 @@ def _functions(
 ) -> list[str]:
     """Return the slots that follow from the user's functions."""
     lines = [one.text for one in loads.values() if isinstance(one, Vec4Load) and one.text]
-    if not layout.a:
-        lines.append(
-            f"fn fetch_a(place: {MODULE}::Place, channel: u32) -> Sum "
-            "{ return Sum(a_at(place.batch, place.row, channel)); }"
-        )
-    else:
-        lines.append(
-            f"fn fetch_a(place: {MODULE}::Place, channel: u32) -> vec4<Sum> "
-            f"{{ return vec4<Sum>({VEC4_OF}a_at(place.batch, place.row, channel)); }}"
-        )
-    if not layout.b:
-        lines.append(
-            f"fn fetch_b(col: {MODULE}::Col, start: u32, k: u32) -> Sum "
-            "{ return Sum(b_at(col.batch, start + k, col.col)); }"
-        )
-    else:
-        own = layout.b == "k" and "b_vec4" in file.functions
-        name = "b_vec4" if own else f"{VEC4_OF}b_at"
-        lines.append(
-            f"fn fetch_b(col: {MODULE}::Col, start: u32, k: u32) -> vec4<Sum> "
-            f"{{ return vec4<Sum>({name}(col.batch, start + k, col.col)); }}"
-        )
+    instance = ELEMENTS.given(
+        A_ALONG_K=layout.a == "k",
+        A_ALONG_M=layout.a == "m",
+        B_ALONG_K=layout.b == "k",
+        B_ALONG_N=layout.b == "n",
+        OWN_VEC4="b_vec4" in file.functions,
+        FINISH="finish" in file.functions,
+    )
+    names = ["fetch_a", "fetch_b", "wk_whole", "store", "store4"]
     if "b_at" not in file.functions:
-        lines.append(
-            "fn b_at(batch: u32, k: u32, col: u32) -> Sum "
-            "{ return Sum(b_vec4(batch, k / 4u * 4u, col)[k % 4u]); }"
-        )
-    end = "finish(sum, batch, row, col)" if "finish" in file.functions else "sum"
-    result = f"let result = Sum({end});"
-    return [
-        *lines,
-        "const WHOLE = false; // @given false true: a part is the whole sum",
-        "fn wk_whole(sum: Sum, batch: u32, row: u32, col: u32) -> Sum "
-        f"{{ if (WHOLE) {{ {result} return result; }} else {{ return sum; }} }}",
-        "fn store(part: u32, batch: u32, row: u32, col: u32, sum: Sum) { "
-        "store_y(part * params.part_size + (batch * params.rows + row) * params.cols + col, "
-        "T_y(wk_whole(sum, batch, row, col))); }",
-        "fn store4(part: u32, batch: u32, row: u32, col: u32, sums: vec4<Sum>) { "
-        "var found = sums; "
-        "if (WHOLE) { for (var n = 0u; n < 4u; n++) { "
-        "found[n] = wk_whole(sums[n], batch, row, col + n); } } "
-        "store4_y(part * params.part_size + (batch * params.rows + row) * params.cols + col, "
-        "vec4<T_y>(found)); }",
-    ]
+        names.append("wk_b_at")
+    written = [InstanceFunction(instance, name, NAMES).written() for name in names]
+    whole = "const WHOLE = false; // @given false true: a part is the whole sum"
+    return [*lines, whole, *written]
 
 
 def _params(file: ProductFile, fields: Mapping[str, Any]) -> str:

@@ -92,10 +92,9 @@ class Composition:
         Raises:
             ShaderError: The source does not fit the tensors.
         """
-        key = self._key()
-        found = _composed.get(key)
-        if found is None:
-            found = _composed[key] = compose(
+
+        def make() -> Composed:
+            return compose(
                 self.kernel,
                 self.source,
                 self.inputs,
@@ -104,7 +103,8 @@ class Composition:
                 constants=dict(self.constants),
                 options=self.options,
             )
-        return found
+
+        return composed_once(self._key(), make)
 
     def _key(self) -> tuple[Any, ...]:
         options = self.options
@@ -118,6 +118,14 @@ class Composition:
 
 _composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary()
 """What programs have, by what it was composed of."""
+
+
+def composed_once(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
+    """Return the text that some program has for a key, else a new one."""
+    found = _composed.get(key)
+    if found is None:
+        found = _composed[key] = make()
+    return found
 
 
 @dataclass(frozen=True, eq=False, slots=True)

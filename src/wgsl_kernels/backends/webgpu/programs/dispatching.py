@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
-from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
-from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
+from wgsl_kernels.backends.webgpu.declare.sources import Sources
 from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -21,6 +20,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Epilogue
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+
+_OWN = Sources(Origin(__name__, __file__, 0))
+"""The package's shaders that no kernel is registered with: copies and fills."""
 
 
 def composition_of(
@@ -89,18 +91,11 @@ def own_dispatch(
         grid: The workgroup counts.
         conditions: The constants of its configuration that are true.
     """
-    source = _own_source(shader, conditions)
+    is_template = shader.endswith(".wesl")
+    source = _OWN.find(shader, None, dict.fromkeys(conditions, True) if is_template else None)
     composition = composition_of(kernel, source, arguments, params=params)
     facts = {**tensor_facts(arguments), **params}
     return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)
-
-
-@functools.lru_cache(maxsize=64)
-def _own_source(shader: str, conditions: tuple[str, ...]) -> Source:
-    if shader.endswith(".wgsl"):
-        return load_file(shaders_folder() / shader)
-    template = find_template(shader, None, shaders_folder(), shader)
-    return source_of(template.module(dict.fromkeys(conditions, True)))
 
 
 def _input(source: Source, name: str, one: Argument, *, packs: bool) -> Operand:

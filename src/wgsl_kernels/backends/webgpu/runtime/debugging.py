@@ -26,10 +26,11 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import line_of, user_line
 from wgsl_kernels.wgsl.errors.findings import Finding
+from wgsl_kernels.wgsl.instrument.rewrite import LABEL
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
     from wgsl_kernels.backends.webgpu.runtime.watching import Event
 
-_FORMATS = {"f32": "<f", "i32": "<i", "u32": "<I"}
+_FORMATS = {"f32": "<f", "f16": "<f", "i32": "<i", "u32": "<I"}
 
 
 class Debugging:
@@ -115,12 +116,10 @@ class Debugging:
             return
         assert self.device is not None
         _, dispatch = ready.origin
-        for event in watch_run(self.device, self._plain, ready, storages).events:
-            if event.record.event == "said":
-                print(said(event))  # what wk_print is for
-            else:
-                self.faults.append(fault(event))
-
+        events = watch_run(self.device, self._plain, ready, storages).events
+        for line in said([one for one in events if one.record.event == "said"]):
+            print(line)  # what wk_print is for
+        self.faults += [fault(one) for one in events if one.record.event != "said"]
         self._writers |= {
             storage.id: dispatch
             for storage, one in zip(storages, dispatch.bindings, strict=True)
@@ -202,10 +201,26 @@ def fault(event: Event) -> Finding:
     return Finding(code, words, kernel, place.file, place.line, place.column, width, line)
 
 
-def said(event: Event) -> str:
-    """Return what ``wk_print`` wrote, with its place and invocation."""
-    one = fault(event)
-    word = struct.pack("<I", event.record.at)
-    (value,) = struct.unpack(_FORMATS[event.record.site.type], word)
-    shown = f"{value:.9g}" if isinstance(value, float) else str(value)
-    return f"{one.kernel}: {one.place}: invocation {event.record.invocation}: {shown}"
+def said(events: Sequence[Event]) -> Iterator[str]:
+    """Yield what ``wk_print`` wrote, with its place, its label and its invocation."""
+    parts: dict[tuple[int, int], list[str]] = {}
+    for event in events:
+        record = event.record
+        several = parts.setdefault((record.invocation, record.site.number), [])
+        several.append(_number(record.site.type, record.at))
+        if len(several) < record.site.components:
+            continue
+        one = fault(event)
+        label = LABEL.search(one.source)
+        lead = [one.kernel, one.place, *([label[1]] if label else [])]
+        value = several[0] if len(several) == 1 else f"({', '.join(several)})"
+        yield f"{': '.join(lead)}: invocation {record.invocation}: {value}"
+        several.clear()
+
+
+def _number(type_: str, word: int) -> str:
+    """Return the number of a type that a word of the log is."""
+    if type_ == "bool":
+        return "true" if word else "false"
+    (value,) = struct.unpack(_FORMATS[type_], struct.pack("<I", word))
+    return f"{value:.9g}" if isinstance(value, float) else str(value)

@@ -8,12 +8,17 @@ from weakref import WeakSet
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup
-from wgsl_kernels.backends.webgpu.fusion.groups import GroupTexts, lower_group
+from wgsl_kernels.backends.webgpu.fusion.groups import lower_group
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.seen import SeenStructures
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import FusibleKernels
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
+from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import (
+    FusibleKernels,
+    GroupRun,
+    GroupRuns,
+    bytes_of_group,
+)
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DTypeError,
@@ -38,22 +43,15 @@ LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
 """What may go wrong only when a deferred array is made."""
 
 
-def _bytes_of_group(found: tuple[Loaded, tuple[int, ...]]) -> int:
-    return 2000 + bytes_of_loaded(found[0])
-
-
 class Evaluator:
     """Makes the deferred arrays of one backend."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.seen = SeenStructures()
-        self._programs: DeviceCache[Any, tuple[Loaded, tuple[int, ...]]] = DeviceCache(
-            _bytes_of_group
-        )
+        self._runs: GroupRuns = DeviceCache(bytes_of_group)
         self._retired: WeakSet[Any] = WeakSet()  # where nothing is fused nobody takes them out
-        self._texts = GroupTexts()
-        self.fusible_kernels = FusibleKernels(self)
+        self.fusible_kernels = FusibleKernels(self, self._runs)
 
     def make(self, root: GpuArray, why: str) -> None:
         """Make ``root`` an ordinary array, and with it what else its dispatches write.
@@ -70,17 +68,19 @@ class Evaluator:
         with device.lock:
             before, device.cause = device.cause, why
             try:
-                if device is not self._programs.device:
-                    self._begin(device)
+                if device is not self._runs.device:
+                    self._runs.begin(device)
                 if self._retired:
                     self._drop_retired()
                 while root.op is not None:
                     op = root.op
                     if op is VIEW:
                         _share(root, self)
+                    elif op.repeat(device, root):
+                        break
                     elif op.is_fusible:
                         self.fusible_kernels.make(device, root)
-                    elif not op.run_alone(device, root):
+                    else:
                         self._run_group(device, root)
             except LATE as error:
                 if isinstance(error, ShaderError) and root.op is not None:
@@ -105,17 +105,11 @@ class Evaluator:
     def _drop_retired(self) -> None:
         retired = set(self._retired)
         self._retired -= retired
-        self._programs.drop(lambda key, _: not retired.isdisjoint(key[0][0]))
-        self.fusible_kernels.drop(retired)
+        self._runs.drop(lambda key, _: key[0] in retired or not retired.isdisjoint(key[1][0]))
 
     def make_deferred(self) -> None:
         """Make what this thread has deferred; what cannot be made is left to whoever needs it."""
         self.fusible_kernels.make_deferred()
-
-    def _begin(self, device: Device) -> None:
-        self._programs.begin(device)
-        self._texts = GroupTexts()
-        self.fusible_kernels.begin(device)
 
     def _run_group(self, device: Device, root: GpuArray) -> None:
         """Make a map's group, or something that it needs first."""
@@ -147,17 +141,17 @@ class Evaluator:
         if len(group.nodes) == 1 and _is_flat(group, states):
             self._alone(group, 0)
             return
-        key = (group.key(), states)
-        found = self._programs[key]
+        key = (None, group.key(), states)
+        found = self._runs[key]
         if found is None:
             found = self._loaded(device, group, states)
             if found is None:
                 device.cause += "; one by one, since such a group is new or too large"
                 self._run_separately(group)
                 return
-            self._programs.keep(key, found)
-        loaded, numbers = found
-        for number, storage in zip(numbers, loaded.run(group.leaves), strict=True):
+            self._runs.keep(key, found)
+        assert isinstance(found, GroupRun)
+        for number, storage in zip(found.nodes, found.loaded.run(group.leaves), strict=True):
             group.nodes[number].materialise(storage, device)
         if group.has_views:
             self.share_views(group)
@@ -210,7 +204,7 @@ class Evaluator:
 
     def _loaded(
         self, device: Device, group: FusionGroup, states: tuple[Any, ...]
-    ) -> tuple[Loaded, tuple[int, ...]] | None:
+    ) -> GroupRun | None:
         """Return the program of a group; None if a structure is new or cannot be fused."""
         most = device.limits["max-storage-buffers-per-shader-stage"]
         parts: list[tuple[GroupDispatch, Structure, LeafReads]] = []
@@ -225,8 +219,8 @@ class Evaluator:
             parts.append((part, *found))
         if not fits or self.is_too_large(device, group):
             return None
-        lowered = lower_group(group, parts, device, self._texts)
-        return Loaded(device, lowered.program), lowered.nodes
+        lowered = lower_group(group, parts, device)
+        return GroupRun(Loaded(device, lowered.program), lowered.nodes)
 
     def is_new(self, key: Any, cost: int = 1) -> bool:
         """Say whether a structure is not to be fused yet: new ones beyond a number must recur."""

@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, FusionGroup, cos
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.seen import COST_WITH_KERNEL
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DTypeError,
@@ -28,38 +29,46 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
-    from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.engine.values.spec import Spec
 
 DEFERRED_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
 REPEATED_MAPS_MAX = 3
 """The most maps that are computed more than once for an element rather than written."""
-FUSED_BYTES, KNOWN_BYTES = 3000, 1500
-"""What a group takes as a part of other kernels, and its run behind one."""
 OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _KnownGroup:
-    """A group that was fused behind a kernel: what runs, and what becomes of its results.
+class GroupRun:
+    """What runs for a group, and what becomes of its results.
 
     Attributes:
-        loaded: The program; its inputs are the kernel's, then leaves of the group.
-        at: The leaf that the kernel makes.
-        leaves: Which leaves are read.
+        loaded: The program; its inputs are those of the kernel that the group is fused behind, then
+            leaves of the group.
         nodes: Which nodes the results are, behind the kernel's own if that is kept.
-        keeps: Whether it is.
+        leaves: Which leaves are read; None for all.
+        keeps: Whether the kernel's own result is kept.
         large: What is to be checked against limits before.
     """
 
     loaded: Loaded
-    at: int
-    leaves: tuple[int, ...]
     nodes: tuple[int, ...]
-    keeps: bool
-    large: tuple[Spec, ...]
+    leaves: tuple[int, ...] | None = None
+    keeps: bool = False
+    large: tuple[Spec, ...] = ()
+
+
+GroupRuns = DeviceCache[Any, "GroupRun | Fused | bool"]
+"""What is known of groups, by a kernel or None, the group's key and the layouts of what they read:
+what runs, or what a group is as a part of that kernel; False where it cannot be one."""
+
+
+def bytes_of_group(found: GroupRun | Fused | bool) -> int:
+    """Return about how many bytes an entry takes."""
+    if isinstance(found, GroupRun):
+        return 1500 + (bytes_of_loaded(found.loaded) if found.leaves is None else 0)
+    return 3000
 
 
 class _Deferred(threading.local):
@@ -76,20 +85,10 @@ class _Deferred(threading.local):
 class FusibleKernels:
     """Makes the pending arrays of kernels with loops of their own."""
 
-    def __init__(self, evaluator: Evaluator) -> None:
+    def __init__(self, evaluator: Evaluator, runs: GroupRuns) -> None:
         self.evaluator = evaluator
         self._deferred = _Deferred()
-        self._fused: DeviceCache[Any, Fused | bool] = DeviceCache(FUSED_BYTES)
-        self._known: DeviceCache[Any, _KnownGroup] = DeviceCache(KNOWN_BYTES)
-
-    def begin(self, device: Device) -> None:
-        self._fused.begin(device)
-        self._known.begin(device)
-
-    def drop(self, retired: set[Any]) -> None:
-        """Forget the groups in which one of these launches has a part."""
-        self._fused.drop(lambda key, _: key[1] in retired or not retired.isdisjoint(key[-2][0]))
-        self._known.drop(lambda key, _: key[0] in retired or not retired.isdisjoint(key[1][0]))
+        self._runs = runs
 
     def note(self, array: GpuArray) -> None:
         """Count a pending array; of too many the oldest is made, with what follows it if it can."""
@@ -126,10 +125,6 @@ class FusibleKernels:
 
     def make(self, device: Device, fusible: GpuArray) -> None:
         """Make the array of a kernel, with the maps before it."""
-        known = fusible.op.repeat(device, fusible.inputs)
-        if known is not None:
-            fusible.materialise(known, device)
-            return
         while True:
             before = self.before(device, fusible)
             if before is not None:
@@ -153,14 +148,15 @@ class FusibleKernels:
             something that it may have had in it.
         """
         fusible = group.leaves[at]
-        layouts = fusible.op.layouts_key(device, fusible.inputs)
+        layouts = fusible.op.key_if_there(device, fusible.inputs)
         key: Any = None
         if layouts is not None:
             states = self.evaluator.states(device, group, at)
             key = (fusible.op, group.key(), at, group.held_leaves[at], states, layouts)
-            known = self._known[key]
+            known = self._runs[key]
             if known is not None:
-                self._repeat(device, group, known)
+                assert isinstance(known, GroupRun)
+                self._repeat(device, group, at, known)
                 return True
         before = self.before(device, fusible)
         if before is None:
@@ -173,22 +169,25 @@ class FusibleKernels:
             self.evaluator.share_views(group)
         return True
 
-    def _repeat(self, device: Device, group: FusionGroup, known: _KnownGroup) -> None:
+    def _repeat(self, device: Device, group: FusionGroup, at: int, known: GroupRun) -> None:
         """Run what was fused before for a group like this one, behind a kernel like this one."""
-        leaves = group.leaves
-        fusible = leaves[known.at]
+        leaves, session = group.leaves, self.evaluator.session
+        fusible = leaves[at]
         for spec in known.large:
-            self.evaluator.session.check_size(spec)
+            session.check_size(spec)
         inputs = [*fusible.inputs]
-        for n in known.leaves:
+        for n in known.leaves or ():
             inputs.append(leaves[n])
+        for n in known.loaded.bound:
+            if inputs[n].storage is None:  # a number that the kernel reads from a buffer
+                session.make_resident(inputs[n])
         made = known.loaded.run(inputs)
         if known.keeps:
             fusible.materialise(made[0], device)
-        at = int(known.keeps)
+        first = int(known.keeps)
         for number in known.nodes:
-            group.nodes[number].materialise(made[at], device)
-            at += 1
+            group.nodes[number].materialise(made[first], device)
+            first += 1
         if group.has_views:
             self.evaluator.share_views(group)
 
@@ -229,8 +228,8 @@ class FusibleKernels:
             return None
         states = self.evaluator.states(device, group, at)
         keeps = group.held_leaves[at]
-        key = (AFTER, fusible.op, at, keeps, group.key(), states)
-        found = self._fused[key]
+        key = (fusible.op, group.key(), AFTER, at, keeps, states)
+        found = self._runs[key]
         fused: Fused | None
         if found is not None:
             fused = found if isinstance(found, Fused) else None
@@ -269,7 +268,7 @@ class FusibleKernels:
             large = tuple(op.large) if keeps else ()
             read = tuple([~ref for ref in fused.part.leaves])
             outputs = fused.part.outputs
-            self._known.keep(key, _KnownGroup(loaded, at, read, outputs, keeps, large))
+            self._runs.keep(key, GroupRun(loaded, outputs, read, keeps, large))
         if keeps:
             fusible.materialise(made[0], device)
         for number, storage in zip(fused.part.outputs, made[keeps:], strict=True):
@@ -297,7 +296,7 @@ class FusibleKernels:
         if self.evaluator.is_too_large(device, group):
             return None
         name = op.names[index]
-        key = (name, op, group.key(), states)
+        key = (op, group.key(), name, states)
         fused = self._find(key, prefix_of(name), group, part, None)
         return None if fused is None else (fused, group)
 
@@ -305,19 +304,19 @@ class FusibleKernels:
         self, key: Any, prefix: str, group: FusionGroup, part: GroupDispatch, given: GpuArray | None
     ) -> Fused | None:
         """Return what is composed for a structure; None if it is new or cannot be."""
-        found = self._fused[key]
+        found = self._runs[key]
         if found is not None:
             return found if isinstance(found, Fused) else None
         fused = Fused(prefix, group, part, key, given)
         if fused.plain is None:
-            self._fused.keep(key, False)
+            self._runs.keep(key, False)
             return None
         structure = fused.plain[0]
         was_separate = given is not None and self.evaluator.seen.was_separate(group, structure)
-        new = (prefix, key[1].kernel, structure.key)
+        new = (prefix, key[0].kernel, structure.key)
         if not was_separate and self.evaluator.is_new(new, COST_WITH_KERNEL):
             return None
-        self._fused.keep(key, fused)
+        self._runs.keep(key, fused)
         return fused
 
 

@@ -1,4 +1,4 @@
-"""Launching where the numbers are: a kernel of a few numbers that the host has runs there."""
+"""Running where the numbers are: a kernel of a few numbers that the host has runs there."""
 
 from __future__ import annotations
 
@@ -15,10 +15,8 @@ from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
-    from wgsl_kernels.engine.drivers.driver import Launch
     from wgsl_kernels.engine.registry.facts import Exact
     from wgsl_kernels.engine.registry.registry import Kernel
 
@@ -27,53 +25,30 @@ SMALL = 64
 takes a software adapter 60 us, and a read waits longer. Checking each number limits it."""
 
 
-class SmallLaunch:
-    """Runs a kernel on the host where that has all inputs, else on the device."""
+class HostKernel:
+    """A kernel that runs on the host where that has all inputs."""
 
     def __init__(
-        self,
-        backend: Session,
-        host: Kernel,
-        exact: Exact,
-        attrs: dict[str, Any],
-        outputs: tuple[Spec, ...],
-        prepare: Callable[[], Launch],
+        self, kernel: Kernel, exact: Exact, attrs: dict[str, Any], outputs: tuple[Spec, ...]
     ) -> None:
-        """Take the kernel on the host, and what prepares the launch on the device for all else."""
-        takes = host.takes
-        self.backend = backend
-        self.exact = exact
-        self.func = host.func
-        self.keywords = {
+        """Take the kernel on the host."""
+        takes = kernel.takes
+        self._exact = exact
+        self._func = kernel.func
+        self._keywords = {
             name: value for name, value in attrs.items() if takes is None or name in takes
         }
-        self.outputs = outputs
-        self._prepare = prepare
-        self._launch: Launch | None = None
+        self._outputs = outputs
 
-    def __call__(self, arrays: list[Any]) -> Sequence[Any]:
-        """Return arrays whose values are on the host, else what the launch on the device gives."""
-        made = self._computed(arrays)
-        if made is not None:
-            return made
-        if self._launch is None:
-            self._launch = self._prepare()
-        return self._launch(arrays)
-
-    def retire(self) -> None:
-        """Have groups forget the kernel: its registration has changed."""
-        retire = getattr(self._launch, "retire", None)
-        if retire is not None:
-            retire()
-
-    def _computed(self, arrays: list[Any]) -> list[GpuArray] | None:
-        values = self._templates(arrays) if not self.exact.reads else self._values(arrays)
+    def run(self, arrays: list[Any]) -> list[GpuArray] | None:
+        """Return arrays whose values are on the host; None where the device is to run it."""
+        values = self._templates(arrays) if not self._exact.reads else self._values(arrays)
         if values is None or config.value("small_ops", current()) == "device":
             return None
-        found = self.func(*values, **self.keywords)
+        found = self._func(*values, **self._keywords)
         made: list[GpuArray] = []
         several = found if isinstance(found, (tuple, list)) else (found,)
-        for one, spec in zip(several, self.outputs, strict=True):
+        for one, spec in zip(several, self._outputs, strict=True):
             result = np.asarray(one, order="C")
             if not is_regular(result):
                 return None
@@ -87,7 +62,7 @@ class SmallLaunch:
         for one in arrays:
             if isinstance(one, GpuArray):
                 host = one.host
-                if host is None or (self.exact.moves and one.storage is not None):
+                if host is None or (self._exact.moves and one.storage is not None):
                     return None
                 if not host.is_regular:
                     return None
@@ -106,15 +81,13 @@ class SmallLaunch:
         return [np.empty(one.shape, numpy_dtype(one.dtype)) for one in arrays]
 
 
-def launch_where_small(
-    backend: Session,
+def host_kernel(
     kernel: Kernel,
     inputs: Sequence[Any],
     attrs: dict[str, Any],
     outputs: tuple[Spec, ...] | None,
-    prepare: Callable[[], Launch],
-) -> Launch | None:
-    """Return a launch that runs the kernel on the host where it can, None where it never can."""
+) -> HostKernel | None:
+    """Return what runs the kernel on the host where it can, None where it never can."""
     found = exact_for(kernel)
     if found is None or not outputs:
         return None
@@ -125,4 +98,4 @@ def launch_where_small(
     most = SMALL if exact.reads else 1
     if not all(0 < spec.size <= most and spec.dtype in exact.dtypes for spec in specs):
         return None
-    return SmallLaunch(backend, host, exact, attrs, outputs, prepare)
+    return HostKernel(host, exact, attrs, outputs)

@@ -12,9 +12,9 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.runtime.runner import binding_range
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.wgsl.instrument.log import new_log, records_in
 from wgsl_kernels.wgsl.instrument.rewrite import watch
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -24,11 +24,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.wgsl.instrument.log import LogRecord
-    from wgsl_kernels.wgsl.instrument.rewrite import Watched
 
-WATCHED_BYTES = 200_000
-"""What a watching shader takes, about."""
-_watched: Recent[str, Watched] = Recent(WATCHED_BYTES)
+_watched = once_per_text(watch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,15 +164,12 @@ def watch_run(
     slots = [one for one in composed.bindings if one.role != "params"]
     number = max((one.number for one in composed.bindings), default=-1) + 1
     try:
-        made = _watched[dispatch.module.digest] or _watched.keep(
-            dispatch.module.digest,
-            watch(
-                composed.source_map.composed,
-                composed.entry,
-                number,
-                composed.workgroup_size,
-                composed.workgroup_bytes,
-            ),
+        made = _watched(
+            composed.source_map.composed,
+            composed.entry,
+            number,
+            composed.workgroup_size,
+            composed.workgroup_bytes,
         )
         pipeline = device.pipeline(
             made.text,

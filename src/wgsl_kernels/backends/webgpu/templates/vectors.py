@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.backends.webgpu.templates.divisors import Divisors, NotLinearError
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.made import made_function, made_name
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -146,8 +147,8 @@ class _Vectorizing:
                 _refuse("it has statements beside let and return", statement)
         if not self.buffers:
             _refuse(f"no buffer is read along {self.indices.along}", function)
-        parameters = ", ".join(f"{p.ident.name}: {spell(p.type)}" for p in function.parameters)
-        head = f"fn {VEC4_OF}{function.ident.name}({parameters}) -> vec4<{spell(function.returns)}>"
+        name, returns = f"{VEC4_OF}{function.name}", made_name("vec4", function.returns)
+        head = spell_head(made_function(name, function.parameters, returns))
         return Vec4Load(f"{head} {{ {' '.join(lines)} }}", tuple(self.buffers))
 
     def let(self, node: tree.Value, value: tree.Expression) -> str:

@@ -118,7 +118,6 @@ SAMPLES = [
     _conv(((2, 5, 6, 6), (3, 2, 2, 9)), groups=3, strides=2, pad="same"),
     _conv(((1, 4, 5, 8), (3, 3, 4, 16)), groups=2, pad=1),
     _conv(((2, 4, 4, 5), (2, 2, 2, 6)), groups=2, data_format="NCHW"),
-    _conv(((1, 6, 6, 3), (2, 2, 1, 6)), groups=3),
     _to_filter(((1, 4, 4, 1), (1, 3, 3, 1)), filter_shape=(2, 2, 1, 1)),
     _to_filter(((2, 5, 6, 3), (2, 3, 3, 4)), filter_shape=(3, 2, 3, 4), strides=2, pad="same"),
     _to_filter(

@@ -59,7 +59,8 @@ def _reshape(indices: wk.Tensor, *, before: Shape, after: Shape) -> list[wk.Tens
 def _reshaped(count: int, before: Shape, after: Shape) -> Sample:
     attrs = {"before": before, "after": after}
     shapes = ((count, len(before)),)
-    return Sample("SparseReshape", _reshape, shapes, "int32", attrs, 0, min(before))
+    domain = (0, max(0, min(before) - 1))  # places in the old shape
+    return Sample("SparseReshape", _reshape, shapes, "int32", attrs, 0, min(before), domain=domain)
 
 
 def _range(starts: wk.Tensor, *, limits: Any, deltas: Any) -> list[wk.Tensor]:

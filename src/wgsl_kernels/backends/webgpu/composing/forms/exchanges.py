@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.totals import total_type
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.wgsl.types.kinds import (
     BOOL,
     F16,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.modules.source import Source
 
+REDUCE_SLOTS = "templates/reduce_slots.wesl"
 _NUMBERS = ("f32", "i32", "u32", "f16")
 
 
@@ -42,7 +44,7 @@ def can_exchange(source: Source, names: Sequence[str]) -> bool:
 def exchanged(composer: Composer) -> str:
     """Return the function from a lane's accumulator to that of the lane ``apart`` from it."""
     value = _exchange(composer.types, composer.types.of(total_type(composer)), "total")
-    return f"fn wk_exchanged(total: wk_Total, apart: u32) -> wk_Total {{ return {value}; }}"
+    return fill_slot(REDUCE_SLOTS, "wk_exchanged", [f"return {value};"])
 
 
 def _exchange(types: NamedTypes, type_: Type | None, value: str) -> str | None:

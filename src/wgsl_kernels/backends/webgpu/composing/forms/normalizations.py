@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.elements import arrays_of
+from wgsl_kernels.backends.webgpu.composing.forms.exchanges import REDUCE_SLOTS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.printer import spell
 
@@ -62,7 +64,7 @@ def _settled(composer: Composer) -> str:
     if settle is not None:
         count = f", {composer.word('wk_n', 'wk_n')}" if len(settle.parameters) > 1 else ""
         value = f"settle(total{count})"
-    return f"fn wk_settled(total: wk_Total) -> wk_Settled {{ return {value}; }}"
+    return fill_slot(REDUCE_SLOTS, "wk_settled", [f"return {value};"])
 
 
 def _call(composer: Composer, x: str, i: str, total: str, others: Mapping[str, str]) -> str:
@@ -91,14 +93,11 @@ def _others_at(composer: Composer, write: str) -> dict[str, str]:
 def _applied(composer: Composer) -> str:
     """Return the function from one element, ``i`` of its row, to its result."""
     call = _call(composer, "x", "i", "total", _others_at(composer, "{}_at(i)"))
-    signature = "fn wk_applied(x: wk_Input, i: u32, total: wk_Settled) -> wk_Result"
-    return f"{signature} {{ return {call}; }}"
+    return fill_slot(REDUCE_SLOTS, "wk_applied", [f"return {call};"])
 
 
 def _applied4(composer: Composer) -> str:
     """Return the function from four elements of one row, which begin at ``i``, to their results."""
-    names = [f"wk_{one.wgsl}" for one in _others(composer)]
-    loads = "".join(f"  let {name} = {name}_four(i);\n" for name in names)
     calls = [
         _call(
             composer,
@@ -109,20 +108,18 @@ def _applied4(composer: Composer) -> str:
         )
         for lane in range(4)
     ]
-    signature = "fn wk_applied4(x: vec4<wk_Input>, i: u32, total: wk_Settled)"
-    return _vec4_function(signature, loads, calls)
+    return _vec4_function(composer, "wk_applied4", "four", calls)
 
 
 def _applied_across(composer: Composer) -> str:
     """Return the function from elements ``i`` of four rows to their results."""
     others = _others_at(composer, "{}")
-    names = [f"wk_{one.wgsl}" for one in _others(composer)]
-    loads = "".join(f"  let {name} = {name}_at(i);\n" for name in names)
     calls = [_call(composer, f"x[{lane}]", "i", f"totals[{lane}]", others) for lane in range(4)]
-    signature = "fn wk_applied_across(x: vec4<wk_Input>, i: u32, totals: array<wk_Settled, 4>)"
-    return _vec4_function(signature, loads, calls)
+    return _vec4_function(composer, "wk_applied_across", "at", calls)
 
 
-def _vec4_function(signature: str, loads: str, calls: list[str]) -> str:
+def _vec4_function(composer: Composer, slot: str, load: str, calls: list[str]) -> str:
+    names = [f"wk_{one.wgsl}" for one in _others(composer)]
+    loads = [f"let {name} = {name}_{load}(i);" for name in names]
     value = f"vec4<wk_Result>({', '.join(calls)})"
-    return f"{signature} -> vec4<wk_Result> {{\n{loads}  return {value};\n}}"
+    return fill_slot(REDUCE_SLOTS, slot, [*loads, f"return {value};"])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
+from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import BOOL, Scalar, StructType, Type, Vector
@@ -126,7 +127,7 @@ def _is_small(layouts: TypeLayouts, struct: StructType) -> bool:
 def _check_lift(composer: Composer) -> None:
     operand, lift = composer.inputs[0], composer.source.functions.get("lift")
     if lift is None:
-        _require_same(composer, "init", operand.value_type, "fn lift(x: T, i: u32)")
+        _require_same(composer, "init", operand.value_type, "lift")
     else:
         composer.check_type(lift, lift.parameters[0].type, operand.value_type, operand.name)
 
@@ -141,16 +142,16 @@ def _check_append(composer: Composer) -> None:
 def _check_finish(composer: Composer) -> None:
     output, finish = composer.outputs[0], composer.source.functions.get("finish")
     if finish is None:
-        _require_same(composer, "combine", output.value_type, "fn finish(a, n: u32)")
+        _require_same(composer, "combine", output.value_type, "finish")
     else:
         composer.check_type(finish, finish.returns, output.value_type, output.name)
 
 
-def _require_same(composer: Composer, function: str, wanted: str, need: str) -> None:
+def _require_same(composer: Composer, function: str, wanted: str, missing: str) -> None:
     """Refuse an accumulator of another type than the tensor's where nothing converts it."""
     has = _meant(composer, total_type(composer))
     if has != wanted:
-        found = composer.source.functions[function]
+        found, need = composer.source.functions[function], wanted_function(missing, has)
         message = (
             f"{composer.kernel}: {function} has {has} where the tensor has {wanted}; want {need}."
         )
@@ -187,8 +188,10 @@ def check_totals(composer: Composer) -> None:
             continue
         has = f"({', '.join(map(spell, given))})"
         has += "" if function.returns is None else f" -> {spell(function.returns)}"
-        want = _WANTED[name].format(spell(element))
-        message = f"{composer.kernel}: {name} has {has}; want {want}."
+        want, why = wanted_function(name, spell(element)), f"since init returns {spell(element)}"
+        if name == "init":
+            want, why = wanted_function(name, "A"), "A being the accumulator's type"
+        message = f"{composer.kernel}: {name} has {has}; want {want}, {why}."
         raise ShaderError(composer.source.point(message, function))
 
 
@@ -206,11 +209,4 @@ _HOLDS = {
     "i32": "{0}",
     "u32": "{0}",
     "bool": "{0}",
-}
-_WANTED = {
-    "init": "fn init() -> A, A being the accumulator's type",
-    "combine": "fn combine(a: {0}, b: {0}) -> {0}, since init returns {0}",
-    "append": "fn append(a: {0}, x: T, i: u32) -> {0}, since init returns {0}",
-    "lift": "fn lift(x: T, i: u32) -> {0}, since init returns {0}",
-    "finish": "fn finish(a: {0}, n: u32) -> T_y, since init returns {0}",
 }

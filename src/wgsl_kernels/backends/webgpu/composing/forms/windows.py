@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements
 from wgsl_kernels.backends.webgpu.composing.forms.totals import held, total_type
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
@@ -32,4 +33,4 @@ def add_window(composer: Composer, stage: Stage, *, wide: bool) -> Function:
 
 def _held(composer: Composer) -> str:
     value = held(composer.layouts, composer.types.of(total_type(composer)), "total")
-    return f"fn wk_held(total: wk_Total) -> wk_Total {{ return {value}; }}"
+    return fill_slot("templates/window_slots.wesl", "wk_held", [f"return {value};"])

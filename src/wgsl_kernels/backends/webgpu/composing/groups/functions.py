@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
-from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated
 from wgsl_kernels.backends.webgpu.composing.text.clashes import COMPOSERS
+from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
-from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceFunction
+from wgsl_kernels.backends.webgpu.composing.text.instances import (
+    InstanceFunction,
+    InstanceNames,
+    Offer,
+)
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.syntax.places import Span
-from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, TextBuilder, WrittenText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.groups.fields import FieldMaker
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
@@ -38,20 +44,20 @@ class Functions:
     """The functions of one text.
 
     Attributes:
-        fields: Where attributes go.
+        target: The text, which has the parameters.
         prefix: What the names begin with; with one, nothing is shared with the rest of the text.
-        common: Generated functions that any kernel may share, by name.
         pieces: What is quoted: a file, a span, its edits; or generated text alone.
         start: The first op: its file and the function.
     """
 
-    fields: FieldMaker
+    target: Composer
     prefix: str = ""
-    common: dict[str, str] = field(default_factory=dict[str, str])
     pieces: list[tuple[Text, Span, tuple[Edit, ...]] | str] = field(
         default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
     )
     start: tuple[Text, Function] | None = None
+    _declares: list[str] = field(default_factory=list[str])
+    _needs: set[str] = field(default_factory=set[str])
     _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
     _copies: dict[object, tuple[str, Function]] = field(
         default_factory=dict[object, "tuple[str, Function]"]
@@ -67,6 +73,7 @@ class Functions:
         key = kind.key if struct is None else (kind.key, step)
         if key in self._copies:
             return self._copies[key]
+        self.target.dtypes |= {*kind.dtypes, kind.output}
         composer, op = _composer(kind)
         members: dict[str, str] = {}
         if struct is not None:
@@ -75,8 +82,16 @@ class Functions:
             for member, plan in zip(struct.fields, planned, strict=True):
                 type_ = composer.types.of(member.type)
                 assert type_ is not None, member.name  # else nothing could fill it
-                name = f"a{step}_{member.name}"
-                members[member.name] = self.fields.attribute(name, type_, step, plan)
+                name = f"{self.prefix}a{step}_{member.name}"
+                members[member.name] = f"{PARAMS}.{name}"
+                self.target.assembly.offers[name] = Offer(
+                    str(type_),
+                    f"{self.prefix}{step}.{plan.fact}",
+                    plan.pad,
+                    plan.constant,
+                    plan.is_exact,
+                    plan.is_bounded,
+                )
         prefix = f"{self.prefix}k{len(self._copies)}_"
         self._write(composer, prefix, members)
         if self.start is None:
@@ -84,58 +99,71 @@ class Functions:
         self._copies[key] = (prefix + op.name, op)
         return self._copies[key]
 
-    def quote(self, text: TextBuilder) -> None:
-        """Append everything."""
-        for written in self.common.values():
-            text.generate(written + "\n")
-        self.quote_own(text)
+    def written(
+        self, slots: str, slot: str, lines: Sequence[str], names: Mapping[str, str]
+    ) -> Generated:
+        """Return everything, and behind it the function of generated lines that calls it.
 
-    def quote_own(self, text: TextBuilder) -> None:
-        """Append everything but common functions."""
+        Args:
+            slots: The file with the slot that the function fills.
+            slot: What it is called there.
+            lines: Its body.
+            names: What the names in its head are in the text.
+        """
+        text = TextBuilder()
         for piece in self.pieces:
             if isinstance(piece, str):
                 text.generate(piece)
             else:
                 text.quote(*piece)
                 text.generate("\n")
-
-    def need(self, name: str) -> None:
-        """Have a common function written for generated text."""
-        for one in ("hold", name):
-            self.common.setdefault(one, common_functions()[one])
+        naming = InstanceNames({}, {old: partial(str, new) for old, new in names.items()})
+        function = fill_slot(slots, slot, lines, naming)
+        text.generate(function + "\n")
+        found = text.finish()
+        return Generated(
+            WrittenText(COMPOSED, found.composed.text, found),
+            frozenset({*self._declares, names.get(slot, slot)}),
+            frozenset({*self._needs, *filter(_is_taken, _WORD.findall(function))}),
+            tuple(_FIELD.findall(found.composed.text)),
+        )
 
     def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
         assembly, source = composer.assembly, composer.source
         assembly.resolve()
         assembly.refuse_unknown(composer.kernel, {"attrs"})
+        self._needs |= {*filter(_is_taken, assembly.used)} - source.declared
         special = {d.name for d in source.own.module.declarations if d.name}
-        special |= {name for name in assembly.written if name not in common_functions()}
-        written = {
-            name: one.written() if isinstance(one, InstanceFunction) else one.text
-            for name, one in assembly.written.items()
-        }
-        for name, text in written.items():  # in order: drivers keep what they compiled by its text
-            if name in common_functions():
-                self.common[name] = text
+        own_written: dict[str, str] = {}
+        for name, one in assembly.written.items():
+            assert not isinstance(one, Generated), name  # no maps are fused into a kind
+            if name not in common_functions():
+                text = one.written() if isinstance(one, InstanceFunction) else one.text
+                own_written[name] = text
+        special |= own_written.keys()
         reached = [(file, d) for file in source.imported for d in assembly.reached[file.text.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
         if self.prefix:
             new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
-        own = {n: prefix + n for n in assembly.written if n not in common_functions()}
-        for name in own:
-            self.pieces.append(renamed(written[name], own) + "\n")
+        own = {name: prefix + name for name in own_written}
+        self._declares += own.values()
+        self.pieces += [renamed(text, own) + "\n" for text in own_written.values()]
         edits = _edits(source.own, new, members)
         for declaration in assembly.reached[source.file]:
             if declaration.name != "Attrs":
                 self.pieces.append((source.own.text, declaration.span, edits))
+                self._declares.append(new.get(declaration.name, declaration.name))
+        edits_of: dict[str, tuple[Edit, ...]] = {}
         for file, declaration in reached:
             if declaration.name not in special:
                 if declaration.name in self._shared:
                     continue
                 self._shared[declaration.name] = file.text
-            edits = _edits(file, new, members)
-            self.pieces.append((file.text, declaration.span, edits))
+            if file.text.file not in edits_of:
+                edits_of[file.text.file] = _edits(file, new, members)
+            self.pieces.append((file.text, declaration.span, edits_of[file.text.file]))
+            self._declares.append(new.get(declaration.name, declaration.name))
 
     def _not_shared(self, reached: list[tuple[Names, Declaration]], special: set[str]) -> set[str]:
         """Return the imported declarations that this kernel cannot share with the others.
@@ -192,4 +220,11 @@ def _edits(names: Names, new: Mapping[str, str], members: Mapping[str, str]) -> 
     return tuple(sorted(edits, key=lambda one: one.span.begin))
 
 
+def _is_taken(name: str) -> bool:
+    """Say whether a name that nobody declares here is WGSL's, or one that any kernel may call."""
+    return is_predeclared(name) or name in common_functions()
+
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FIELD = re.compile(rf"\b{PARAMS}\.(\w+)")
 _MEMBER = re.compile(r"\s*\.\s*(\w+)")

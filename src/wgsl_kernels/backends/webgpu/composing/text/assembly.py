@@ -21,6 +21,7 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.places import Span, Text
@@ -40,8 +41,26 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.names.resolve import Names
 
-Helper = Callable[[], str | Text] | InstanceFunction
-Written = Text | InstanceFunction
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """Declarations that are written, of which is known what reading them would tell.
+
+    Attributes:
+        text: They.
+        declares: Their names.
+        needs: What they take from outside, of WGSL's names and of what the composer has.
+        fields: The fields of the parameters that they name.
+    """
+
+    text: WrittenText
+    declares: frozenset[str]
+    needs: frozenset[str]
+    fields: tuple[str, ...]
+
+
+Helper = Callable[[], str | Generated] | InstanceFunction
+Written = Text | Generated | InstanceFunction
 _NONE: Mapping[str, Callable[[], None]] = MappingProxyType({})
 _MOST_UNKNOWN = 20
 """Unknown names that are told at once."""
@@ -167,6 +186,7 @@ class Assembly:
         for file in self.source.files:
             kept = self.reached[file.text.file]
             needs = frozenset[str]().union(*map(file.needs_of, kept)) - here
+            needs = frozenset([name for name in needs if not is_predeclared(name)])
             begins: list[int] = []
             for use in file.unresolved if needs else ():
                 name, begin = use.ident.name, use.ident.begin
@@ -221,9 +241,13 @@ class Assembly:
             if isinstance(written, InstanceFunction):
                 edits = written.edits(self.uniform)
                 text.quote(written.text, written.declaration.span, edits)
-            elif isinstance(written, WrittenText):
-                edits = [*rename(resolve(written), {PARAMS: self.uniform})]
-                text.quote(written, Span(0, len(written.text)), edits)
+            elif isinstance(written, Generated):
+                own = written.text
+                if self.uniform == PARAMS:
+                    text.write([(own.text, 0, True)], own)
+                else:
+                    edits = [*rename(resolve(own), {PARAMS: self.uniform})]
+                    text.quote(own, Span(0, len(own.text)), edits)
             else:
                 text.generate(renamed(written.text, {PARAMS: self.uniform}))
             text.generate("\n")
@@ -236,11 +260,14 @@ class Assembly:
         found: dict[str, tuple[Declaration, Text]] = {}
         own = [(d, new.get(d.name, d.name), self.source.text_of(d)) for d in self.declarations()]
         ours: list[tuple[Declaration, str, Text]] = []
+        taken = {name for _, name, _ in own}
         for written_as, written in self.written.items():
             if isinstance(written, InstanceFunction):
                 ours.append((written.declaration, written_as, written.text))
-            else:
-                ours += [(one, one.name, written) for one in resolve(written).module.declarations]
+                continue
+            text = written.text if isinstance(written, Generated) else written
+            if isinstance(written, Text) or not written.declares.isdisjoint(taken):
+                ours += [(one, one.name, text) for one in resolve(text).module.declarations]
         if self.skeleton is not None:
             clashing, text = self._clashing(self.skeleton), self.skeleton.text
             for one in self.skeleton.module.declarations:
@@ -272,7 +299,11 @@ class Assembly:
             self._note_fields(helper.fields.values())
             return sorted(set(helper.names.values()) - {name})
         made = helper()
-        self.written[name] = text = Text(COMPOSED, made) if isinstance(made, str) else made
+        if isinstance(made, Generated):
+            self.written[name] = made
+            self._note_fields(made.fields)
+            return sorted(made.needs)
+        self.written[name] = text = Text(COMPOSED, made)
         names = resolve(text)
         self._note_fields(names.members.get(PARAMS, ()))
         return sorted(names.needs)

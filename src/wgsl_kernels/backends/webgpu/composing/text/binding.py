@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
+from wgsl_kernels.backends.webgpu.composing.text.printing import with_typed_prints
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.places import Span
@@ -24,17 +25,19 @@ from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
+    from wgsl_kernels.wgsl.syntax.places import Place, Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
     from wgsl_kernels.wgsl.types.kinds import Type
     from wgsl_kernels.wgsl.types.layouts import TypeLayout
 
 
-def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
+def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4: bool) -> Composed:
     """Return the composed shader, once the form has said what it needs.
 
     Args:
         composer: The kernel being composed.
-        start: The author's function that errors without a place are shown at.
+        entry: The entry point.
+        start: Where errors without a place are shown: a function of an author's.
         vec4: Whether the arrays are bound as vec4.
     """
     assembly = composer.assembly
@@ -47,9 +50,7 @@ def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
     tail = uniform.declaration + _declarations(composer, bindings, declared)
     features = _features(composer)
     head = "enable f16;\n" if "shader-f16" in features else ""
-    source_map = assembly.compose(head, tail)
-    entry = start if assembly.skeleton is None else assembly.skeleton.module.functions["main"]
-    text = composer.source.text_of(start)
+    source_map = with_typed_prints(assembly.compose(head, tail))
     return Composed(
         kernel=composer.kernel,
         form=composer.form,
@@ -65,7 +66,7 @@ def bind(composer: Composer, start: Function, *, vec4: bool) -> Composed:
         uses_status=composer.uses_status,
         vec4=vec4,
         partial_bytes=_partial_bytes(composer),
-        start=text.origin(start.name_span.begin),
+        start=start,
     )
 
 
@@ -186,7 +187,8 @@ def _features(composer: Composer) -> frozenset[str]:
         if directive.keyword == "enable"
         for word in directive.words
     }
-    if any(o.dtype == "float16" for o in composer.operands) or "f16" in enabled:
+    dtypes = {*composer.dtypes, *(one.dtype for one in composer.operands)}
+    if "float16" in dtypes or "f16" in enabled:
         found.add("shader-f16")
     if any(name.startswith("subgroup") for name in composer.assembly.used):
         found.add("subgroup")

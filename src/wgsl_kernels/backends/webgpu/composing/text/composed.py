@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.lint.explain import explain, refusal
 from wgsl_kernels.wgsl.syntax.places import pointed
-from wgsl_kernels.wgsl.syntax.source_map import WrittenText
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +30,7 @@ PARTIALS = "wk_partials"
 STATUS = "wk_status"
 PARAMS = "wk_params"
 
+_FUNCTION = re.compile(r"^fn\s+(\w+)", re.MULTILINE)
 _UNIFORM_POINTER = re.compile(r"\bptr\s*<\s*uniform\b")
 
 
@@ -155,6 +156,17 @@ class Composed:
         text, place = self.start
         words = str(error).removeprefix(f"{self.kernel}: ")
         return coded(error.code, f"{self.kernel}: {pointed(text, place, words)}")
+
+    def shared_functions(self) -> frozenset[str]:
+        """Return the functions of its text that are the library's, or the composer's own."""
+        found: list[str] = []
+        text = self.source_map.composed
+        for one in _FUNCTION.finditer(text.text):
+            at = text.place(one.start(1))
+            _, place = self.source_map.origin(at.line, at.column)
+            if place.file.startswith("lib/") or place.file == COMPOSED:
+                found.append(one[1])
+        return frozenset(found)
 
     @functools.cached_property
     def refusal(self) -> ShaderError | None:

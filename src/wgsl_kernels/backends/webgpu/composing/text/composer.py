@@ -14,7 +14,6 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 )
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts
@@ -66,6 +65,7 @@ class Composer:
         uses_status: Whether the status buffer is bound.
         before: Groups of maps that stand for inputs, by the input's name.
         after: The group of maps that the output is handed on to.
+        dtypes: Those that maps in the text compute in, which are not its tensors'.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
     """
@@ -81,6 +81,7 @@ class Composer:
     before: Mapping[str, Before] = field(default_factory=dict[str, "Before"])
     after: After | None = None
     uses_status: bool = False
+    dtypes: set[DType] = field(default_factory=set["DType"])
     partials: str | None = None
     writes_partials: bool = False
 
@@ -236,13 +237,6 @@ class Composer:
             f"{self.kernel}: {self.source.file} calls report_index, but no input is called "
             f"'indices'; call report_index_of_<input>."
         )
-
-
-def element_at(array: str, dtype: DType, place: str) -> str:
-    """Return the expression of an element of an array, out of its word where that holds four."""
-    if dtype in BYTES:
-        return f"wk_{dtype}({array}[({place}) / 4u], {place})"
-    return f"{array}[{place}]"
 
 
 def _alias(name: str, type_: str) -> str:

@@ -1,4 +1,4 @@
-"""Generated text: functions, indices into coordinates, and coordinates into places in an array."""
+"""Generated text: indices into coordinates, and coordinates into places in an array."""
 
 from __future__ import annotations
 
@@ -6,11 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-def function_text(head: str, lines: Sequence[str]) -> str:
-    """Return a function, from its head and the lines of its body."""
-    return f"{head} {{\n  " + "\n  ".join(lines) + "\n}"
 
 
 FEW = 1 << 20

@@ -33,12 +33,17 @@ _MEMBER = re.compile(r"\s*\.\s*(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A field that the composer can add to the uniform struct: its type and what fills it."""
+    """A field that the composer can add to the uniform struct: its type and what fills it.
+
+    What else says how it is filled is as in ``Field``.
+    """
 
     type: str
     fact: str
     pad: int = 0
     constant: bool = False
+    is_exact: bool = False
+    is_bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +175,24 @@ def functions_of(
     }
 
 
+def text_of_module(path: str) -> Text:
+    """Return one of our modules as it is written."""
+    return _opened(path).text
+
+
 @dataclass(frozen=True, slots=True)
 class _OpenTemplate:
     """A template, and what its text and its slots declare.
 
     Attributes:
         template: The template.
+        text: Its own file.
         functions: Its own functions by name, with the constants that they may depend on.
         offers: The fields of parameters that its slots want.
     """
 
     template: Template
+    text: Text
     functions: Mapping[str, frozenset[str]]
     offers: Mapping[str, Offer]
 
@@ -188,12 +200,12 @@ class _OpenTemplate:
 @functools.lru_cache(maxsize=64)
 def _opened(path: str) -> _OpenTemplate:
     template = find_template(path, None, shaders_folder(), path)
-    functions = _functions_in(dict(template.texts)[template.root], template.constants.keys())
+    own = dict(template.texts)[template.root]
+    functions = _functions_in(own, template.constants.keys())
     structs = [resolve(text).module.structs.get(STRUCT) for text in template.slot_texts]
     fields = [one for struct in structs if struct is not None for one in struct.fields]
-    return _OpenTemplate(
-        template, functions, {n.name: Offer(spell(n.type), n.name) for n in fields}
-    )
+    offers = {one.name: Offer(spell(one.type), one.name) for one in fields}
+    return _OpenTemplate(template, own, functions, offers)
 
 
 _WORD = re.compile(r"@?\w+")

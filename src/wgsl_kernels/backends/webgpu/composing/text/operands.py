@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
+from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.errors.errors import coded
@@ -124,15 +125,12 @@ def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
 
 def _require_totals(source: Source, form: DeclaredForm) -> None:
     """Refuse a file that lacks what a scan or a window is made of."""
-    wanted = {
-        "init": "fn init() -> A, of which nothing changes",
-        "combine": "fn combine(a: A, b: A) -> A",
-    }
-    missing = next((name for name in wanted if name not in source.functions), None)
+    missing = next((name for name in ("init", "combine") if name not in source.functions), None)
     if missing is None:
         return
     found = ", ".join(f"fn {name}" for name in source.functions) or "no function"
-    message = f"a {form} needs fn {missing}, which is missing; want {wanted[missing]}. There is "
+    wanted = wanted_function(missing) + ", of which nothing changes" * (missing == "init")
+    message = f"a {form} needs fn {missing}, which is missing; want {wanted}. There is "
     first = next(iter(source.own.module.functions.values()), None)
     where = f"{source.file}: {message}{found}."
     if first is not None:

@@ -82,7 +82,17 @@ def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> 
         offer = offers[member.name]
         scalar, slots = _shape_of(composer, member.type) or ("u32", 1)
         fields.append(
-            Field(member.name, offer.fact, offset, scalar, slots, offer.pad, offer.constant)
+            Field(
+                member.name,
+                offer.fact,
+                offset,
+                scalar,
+                slots,
+                offer.pad,
+                offer.constant,
+                offer.is_exact,
+                offer.is_bounded,
+            )
         )
     text = ", ".join(f"{name}: {offer.type}" for name, offer in offers.items())
     declaration = ""

@@ -1,0 +1,182 @@
+"""The kernels of derived accumulations on webgpu: one dispatch after the other."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.derived.accumulations import derived_by
+from wgsl_kernels.backends.derived.context import common, declared
+from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
+from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.engine.values.dtypes import itemsize
+from wgsl_kernels.wgsl.derive.accumulations import Pulled
+from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
+from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.types.kinds import Array, Vector
+from wgsl_kernels.wgsl.types.layouts import TypeLayouts
+from wgsl_kernels.wgsl.types.named import NamedTypes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.derived.accumulations import Derivation
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.wgsl.derive.accumulations import Accumulation
+    from wgsl_kernels.wgsl.types.kinds import Type
+
+_HALF = re.compile(r"\b(T|T_\w+|f16)\b")
+"""Types that parameters of a dispatch are not given as."""
+_DTYPES = {"f32": "float32", "f16": "float16"}
+_MAIN = """
+@compute @workgroup_size({group})
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{
+{attributes}  let item = id.x + id.y * groups.x * {group}u;
+{body}}}
+"""
+
+
+class Shaders:
+    """The texts of an accumulation, or of its gradient by one input, for one dtype.
+
+    Attributes:
+        one: The accumulation.
+        is_zero: Whether the gradient is zero throughout.
+        passes: The dispatches.
+        texts: The shader of each, and that where elements go four at a time.
+        buffers: The dtype of each buffer, and the bytes from one accumulator to the next.
+        upstream: What the upstream gradient is called.
+        result: What the result is called.
+    """
+
+    def __init__(self, derivation: Derivation, found: Accumulation | Pulled) -> None:
+        pulled = found if isinstance(found, Pulled) else None
+        self.one = found.of if isinstance(found, Pulled) else found
+        self.is_zero = pulled is not None and pulled.is_zero
+        taken = {each.name for each in self.one.elements}
+        self.upstream, self.result = _free("dy", taken), _free("wk_result", taken)
+        enabled = "enable f16;\n" if derivation.scalar == "f16" else ""
+        self.head = f"{enabled}{derivation.given()}{found.text}"
+        self._attrs = derivation.source.structs.get("Attrs")
+        named = NamedTypes([*declared(self.head), *parse(common()).declarations])
+        every = Passes(self.one, pulled, self.upstream, self.result)
+        self.passes = [] if self.is_zero else every.written()
+        types = every.types()
+        self.texts = [
+            (self._text(one, types), self._text(one, types, vec4=True) if one.vec4 else "")
+            for one in self.passes
+        ]
+        layouts = TypeLayouts(named)
+        self.buffers = {
+            name: (_dtype(named.of(parse_expression(type_))), layouts.written(type_).stride)
+            for name, type_ in types.items()
+        }
+        self.counts = every.counts
+
+    def _text(self, one: Pass, types: Mapping[str, str], *, vec4: bool = False) -> str:
+        fields = "".join(f"  {name}: u32,\n" for name in SIZES)
+        values: list[str] = []
+        for each in () if self._attrs is None else self._attrs.fields:
+            type_, given = spell(each.type), f"wk_sizes.attr_{each.name}"
+            plain = "u32" if type_ == "bool" else _HALF.sub("f32", type_)
+            fields += f"  attr_{each.name}: {plain},\n"
+            values.append(f"{type_}({given})" if plain != type_ else given)
+        bindings = [f"struct wk_Sizes {{\n{fields}}}\n"]
+        bindings += [
+            f"@group(0) @binding({n}) var<storage, read_write> {name}: array<{types[name]}>;"
+            for n, name in enumerate(one.buffers)
+        ]
+        bindings.append(f"@group(0) @binding({len(one.buffers)}) var<uniform> wk_sizes: wk_Sizes;")
+        attributes = f"  attrs = Attrs({', '.join(values)});\n" if values else ""
+        main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body(vec4=vec4))
+        return "\n".join((self.head, *bindings, main))
+
+
+class DeviceKernel:
+    """A derived kernel with full control.
+
+    It takes the upstream gradient, where it is a gradient, then the inputs with the axis that is
+    combined as their last.
+    """
+
+    def __init__(self, shader: ShaderKernel, path: tuple[str, ...], wanted: str | None) -> None:
+        """Take a shader, the inputs of directions, and the input of a gradient."""
+        self.shader, self.path, self.wanted = shader, path, wanted
+        self._made: dict[str, tuple[bytes, Shaders]] = {}
+
+    def shaders(self, dtype: str) -> Shaders:
+        """Return the texts for a first input of a dtype."""
+        digest, found = self._made.get(dtype, (b"", None))
+        if found is None or digest != self.shader.source.digest:
+            found = Shaders(*derived_by(self.shader, dtype, self.path, self.wanted))
+            self._made[dtype] = self.shader.source.digest, found
+        return found
+
+    def __call__(self, gpu: Gpu, *arrays: GpuArray, **attrs: Any) -> GpuArray:
+        """Run it."""
+        has_upstream = self.wanted is not None
+        x = arrays[1 if has_upstream else 0]
+        made = self.shaders(x.dtype)
+        names = [each.name for each in made.one.elements]
+        tensors = dict(zip([made.upstream] * has_upstream + names, arrays, strict=True))
+        n = x.shape[-1]
+        rows = math.prod(x.shape[:-1])
+        shape, dtype = x.shape, x.dtype
+        if not has_upstream and made.one.form == "reduce":
+            shape = x.shape[:-1]
+        elif has_upstream:
+            dtype = tensors[str(self.wanted)].dtype
+        if made.is_zero or not rows * n:
+            return gpu.full(shape, dtype, 0)
+        y = tensors[made.result] = gpu.empty(shape, dtype)
+        part = part_size(n)
+        parts = -(-n // part)
+        sizes = {
+            "rows": rows, "n": n, "part": part, "parts": parts, "short": int(n < SHORT),
+            "exclusive": int(bool(attrs.pop("exclusive", False))),
+            "backward": int(bool(attrs.pop("reverse", False))),
+        }  # fmt: skip
+        params = sizes | {f"attr_{name}": _field(value) for name, value in attrs.items()}
+        buffers: dict[str, GpuArray] = {}
+        counts = made.counts(rows, n, parts)
+        by_four = n % 4 == 0
+        for one, (single, vec4) in zip(made.passes, made.texts, strict=True):
+            for name in one.buffers:
+                if name not in buffers:
+                    held, stride = made.buffers[name]
+                    size = counts[name] * stride // itemsize(held)
+                    buffers[name] = gpu.empty((size,), held)
+            given = {name: tensors[name] for name in one.tensors}
+            given |= {name: buffers[name] for name in one.buffers}
+            text = vec4 if vec4 and by_four else single
+            gpu.dispatch(text, given, params=params, groups=_grid(one.over, rows, n, parts))
+        return y
+
+
+def _grid(over: str, rows: int, n: int, parts: int) -> tuple[int, int, int]:
+    """Return the workgroup counts of a pass."""
+    if over == "elements" and n >= SHORT:
+        across, along, _ = fold(rows)
+        return -(-n // RUN), across, along
+    items = rows * parts if over == "parts" else rows
+    return fold(-(-items // GROUP))
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name = f"d{name}"
+    return name
+
+
+def _dtype(type_: Type | None) -> str:
+    """Return the dtype of a buffer of values of a type; that of structs is any of four bytes."""
+    while isinstance(type_, (Array, Vector)):
+        type_ = type_.element
+    return _DTYPES.get(str(type_), "int32")
+
+
+def _field(value: Any) -> Any:
+    return int(value) if isinstance(value, bool) else value

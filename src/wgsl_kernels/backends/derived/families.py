@@ -1,0 +1,254 @@
+"""The gradients of reductions, scans and normalizations from their text: what is registered when.
+
+A shader's gradient by an input is a kernel. The gradient of that kernel is made of what directions
+by the input give, which is a kernel too, whose gradients are derived like the shader's own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.derived.accumulations import derived_by
+from wgsl_kernels.backends.derived.dispatches import DeviceKernel
+from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, Rows, dtype_given
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.parameters import declared_as
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
+from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
+from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
+from wgsl_kernels.engine.registry.signature import define_signature
+from wgsl_kernels.engine.values.dtypes import is_differentiable
+from wgsl_kernels.wgsl.derive.accumulations import Pulled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.spec import Spec
+    from wgsl_kernels.wgsl.derive.accumulations import Accumulation
+
+_ON_DEVICE = frozenset({"float32", "float16"})
+_ON_HOST = frozenset({"float32", "float16", "float64"})
+
+
+def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
+    """Return what registers the gradient of a shader that combines elements.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+
+    Warns:
+        RuntimeWarning: It is zero throughout.
+    """
+    for wanted in float_elements(shader):
+        made = ArrayKernel(shader, (), wanted)
+        made.made("float64")
+        if DeviceKernel(shader, (), wanted).shaders("float32").is_zero:
+            message = f"{shader.name}: the gradient by {wanted} is zero throughout."
+            warnings.warn(message, RuntimeWarning, stacklevel=4)
+    family = Family(shader, ())
+
+    def register(override: bool) -> None:
+        rule = GradientRule(
+            shader.name, partial(accumulated_gradients, family), ("upstream",), shader.origin,
+            any_attr=True, any_input=True,
+        )  # fmt: skip
+        put_rule(rule, override=override)
+
+    return register
+
+
+def float_elements(shader: ShaderKernel) -> tuple[str, ...]:
+    """Return the inputs of a shader that combines elements which may have a gradient.
+
+    Raises:
+        ShaderError: The elements or the results are no floats.
+    """
+    base, source = Family(shader, ()).accumulation(), shader.source
+    for what, type_, of in (
+        ("result", base.gives, "finish" if base.form != "apply" else "apply"),
+        ("elements", base.elements[0].type, "lift"),
+    ):
+        if type_ not in ("f32", "f16"):
+            at = source.functions[of if of in source.functions else "combine"]
+            message = f"{shader.name}: gradient='derive' wants floats; its {what}: {type_}."
+            raise ShaderError(source.point(message, at))
+    return base.floats
+
+
+def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
+    """Return the shaders of a gradient by one input: functions, and the dispatches that call them.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    made = DeviceKernel(shader, (), wanted).shaders("float32")
+    head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
+    if made.is_zero:
+        return f"{head}: zero throughout.\n"
+    count = len(made.passes)
+    cost = "one pass over the elements" if count == 1 else f"{count} passes"
+    passes = "\n".join(
+        f"// Pass {n}, over {one.over}\n{one.body()}" for n, one in enumerate(made.passes, 1)
+    )
+    return f"{head}: costs {cost}.\n{made.head}\n{passes}"
+
+
+@dataclass(eq=False)
+class Family:
+    """A kernel of a shader and the gradients of it.
+
+    Attributes:
+        shader: The shader.
+        path: The inputs whose directions it takes; the shader itself takes none.
+        digest: Of the shader's text when the gradients were registered.
+        further: The families of gradients, by input.
+    """
+
+    shader: ShaderKernel
+    path: tuple[str, ...]
+    digest: bytes = b""
+    further: dict[str, Family] = field(default_factory=dict[str, "Family"])
+
+    @property
+    def name(self) -> str:
+        """What the kernel is called."""
+        return " ".join((self.shader.name, *[f"tangent {one}" for one in self.path]))
+
+    def gradient(self, wanted: str) -> str:
+        """Return what the kernel of a gradient is called."""
+        return f"{self.name} gradient {wanted}"
+
+    def accumulation(self) -> Accumulation:
+        """Return what the kernel does."""
+        _, found = derived_by(self.shader, "float32", self.path, None)
+        assert not isinstance(found, Pulled)
+        return found
+
+    def registered(self, attrs: Sequence[str]) -> Accumulation:
+        """Register what is not yet, for a shader that reads these attributes; say what it does."""
+        one = self.accumulation()
+        if self.digest == self.shader.source.digest:
+            return one
+        self.digest = self.shader.source.digest
+        names = [each.name for each in one.elements]
+        if self.path:
+            self._put(self.name, None, names, attrs, partial(_forward_spec, one))
+            self._rule(self.name, partial(_moved, self))
+        for wanted in one.floats:
+            spec = partial(_gradient_spec, 1 + names.index(wanted))
+            self._put(self.gradient(wanted), wanted, ["upstream", *names], attrs, spec)
+            further = self.further[wanted] = Family(self.shader, (*self.path, wanted))
+            self._rule(self.gradient(wanted), partial(_second, further, self.name))
+        return one
+
+    def _put(
+        self,
+        name: str,
+        wanted: str | None,
+        inputs: Sequence[str],
+        attrs: Sequence[str],
+        spec: Callable[..., Spec],
+    ) -> None:
+        shader, origin = self.shader, self.shader.origin
+        on_device = DeviceKernel(shader, self.path, wanted)
+        on_host = ArrayKernel(shader, self.path, wanted)
+        for backend, func, dtypes in (
+            ("webgpu", on_device, _ON_DEVICE), ("cpu", on_host, _ON_HOST)
+        ):  # fmt: skip
+            kernel = Kernel(
+                name, backend, func, origin, dtypes, names=lambda: tuple(inputs),
+                repeats=backend == "webgpu",
+            )  # fmt: skip
+            add_kernel(kernel, override=True)
+
+        def shaped(*specs: Spec, **_: Any) -> Spec:
+            return spec(specs)
+
+        rule = declared_as(shaped, tuple(inputs), tuple(attrs))
+        define_signature(name, rule, origin=origin, override=True)
+
+    def _rule(self, name: str, func: Callable[..., Any]) -> None:
+        rule = GradientRule(
+            name, func, ("upstream",), self.shader.origin, any_attr=True, any_input=True
+        )
+        put_rule(rule, override=True)
+
+
+def _gradient_spec(at: int, specs: Sequence[Spec]) -> Spec:
+    return specs[1].like(dtype=specs[at].dtype)
+
+
+def _forward_spec(one: Accumulation, specs: Sequence[Spec]) -> Spec:
+    shape = specs[0].shape[:-1] if one.form == "reduce" else specs[0].shape
+    return specs[0].like(shape=shape, dtype=dtype_given(one, specs[0].dtype))
+
+
+def _by_inputs(
+    family: Family, dy: Tensor, values: Sequence[Tensor], attrs: Mapping[str, Any]
+) -> dict[str, Callable[[], Tensor]]:
+    """Return what computes the gradient by each input of rows."""
+    one = family.registered(tuple(attrs))
+
+    def by(wanted: str, x: Tensor) -> Tensor:
+        return unbroadcast(run(family.gradient(wanted), dy, *values, **attrs), x.shape)
+
+    named = zip(one.elements, values, strict=True)
+    return {each.name: partial(by, each.name, x) for each, x in named if each.name in one.floats}
+
+
+def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
+    """Return the gradients of a shader, along the axes that it combines."""
+    shader = family.shader
+    rows = Rows.of(shader, [one.shape for one in values], attrs)
+    one = family.registered(tuple(rows.attrs))
+    given = [_as_rows(rows, values[0])]
+    given += [run("Reshape", each, shape=(rows.n,)) for each in values[1:]]
+    upstream = (
+        run("Reshape", dy, shape=(rows.count,)) if one.form == "reduce" else _as_rows(rows, dy)
+    )
+    if upstream.dtype != given[0].dtype and one.gives == one.elements[0].type:
+        upstream = run("Cast", upstream, dtype=given[0].dtype)
+    found = _by_inputs(family, upstream, given, rows.attrs)
+
+    def by(each: str, x: Tensor) -> Tensor:
+        dx = found[each]()
+        return _from_rows(rows, dx) if x is values[0] else run("Reshape", dx, shape=x.shape)
+
+    return [
+        partial(by, each.name, x) if each.name in found and is_differentiable(x.dtype) else None
+        for each, x in zip(one.elements, values, strict=True)
+    ]
+
+
+def _as_rows(rows: Rows, x: Tensor) -> Tensor:
+    if rows.order != tuple(range(len(rows.order))):
+        x = run("Transpose", x, perm=rows.order)
+    return run("Reshape", x, shape=(rows.count, rows.n))
+
+
+def _from_rows(rows: Rows, x: Tensor) -> Tensor:
+    x = run("Reshape", x, shape=rows.moved)
+    return x if rows.back == tuple(range(len(rows.back))) else run("Transpose", x, perm=rows.back)
+
+
+def _moved(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
+    """Return the gradients of what directions give."""
+    found = _by_inputs(family, dy, values, attrs)
+    names = [each.name for each in family.accumulation().elements]
+    return [found.get(name) for name in names]
+
+
+def _second(
+    family: Family, of: str, direction: Tensor, dy: Tensor, *values: Tensor, **attrs: Any
+) -> list[Any]:
+    """Return the gradients of a gradient: by its upstream gradient, and by the inputs."""
+    given = (*values, direction)
+    found = _by_inputs(family, dy, given, attrs)
+    names = [each.name for each in family.accumulation().elements][: len(values)]
+    return [partial(run, family.name, *given, **attrs), *[found.get(name) for name in names]]

@@ -1,0 +1,54 @@
+"""What a launch keeps for the layouts of its inputs: a program, and the variants of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
+from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
+
+if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
+    from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+
+
+class LoadedKernel:
+    """A kernel's program on a device, and those of the variants that may run in its place.
+
+    Attributes:
+        loaded: The program.
+        choices: The variants.
+        has_choice: Whether there are any.
+        function: Of a function's program what there is beside one new contiguous result.
+        others: The programs of the other variants, by name.
+    """
+
+    __slots__ = ("choice", "choices", "function", "has_choice", "loaded", "others")
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        choices: VariantChoices = NO_CHOICE,
+        function: FunctionProgram | None = None,
+    ) -> None:
+        self.loaded = loaded
+        self.choices = choices
+        self.has_choice = len(choices.names) > 1
+        self.function = function
+        self.others: dict[str, Loaded] = {}
+        self.choice: Choice | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the tuner is to be asked: there is a choice, and it is worth measuring."""
+        return self.has_choice and (self.choices.work >= WORTH or is_asked())
+
+
+def bytes_of_entry(entry: LoadedKernel | Literal[False]) -> int:
+    """Return about how many bytes an entry takes; False: there is no program."""
+    if entry is False:
+        return 500
+    constants = () if entry.function is None else entry.function.constants
+    return 1000 + bytes_of_loaded(entry.loaded) + sum([values.nbytes for values, _ in constants])

@@ -1,0 +1,114 @@
+"""How a shader kernel is lowered, and what its form lets be done with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
+from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
+from wgsl_kernels.backends.webgpu.fusion.graph import HEAVY, LIGHT
+from wgsl_kernels.backends.webgpu.fusion.kinds import kind_of
+from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
+from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
+from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
+from wgsl_kernels.backends.webgpu.modules.eligible import can_wait, is_light
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
+from wgsl_kernels.backends.webgpu.tuning.choice import choice_by_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Form
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered, VariantChoices
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+
+UNKNOWN_READS = 4
+"""How often a free kernel is taken to read each element."""
+
+
+class ShaderLowering:
+    """One call of a shader kernel, with its form.
+
+    Attributes:
+        call: The kernel and what it is called with.
+        form: Its form.
+        is_ours: Whether it is one of the library's own.
+        cost, accepts_prologue, accepts_epilogue, reads: As those of a `KernelLaunch`.
+    """
+
+    accepts_prologue: tuple[int, ...] = (0,)
+    accepts_epilogue = True
+    reads = cost = 1
+
+    def __init__(
+        self,
+        call: ShaderCall,
+        form: Form,
+        *,
+        lowering: Callable[..., Lowered] | None = None,
+        reads: int = UNKNOWN_READS,
+    ) -> None:
+        """Take also what lowers the call instead of its form, and how often a free one reads."""
+        self.call = call
+        self.form = form
+        self.is_ours = call.shader.origin.is_ours
+        self._lowering = lowering
+        if form == "map":
+            self.cost = LIGHT if is_light(call.shader.source) else HEAVY
+        elif form == "free":
+            self.accepts_prologue, self.accepts_epilogue = prologues(call), accepts_epilogue(call)
+            self.reads = reads
+        elif form == "window":
+            self.reads = reads_of(call)
+            self.accepts_prologue = () if self.reads > MOST_READS else (0,)
+        elif form == "scan" or is_normalization(call.shader.source):
+            self.reads = 2
+
+    def lower(self, arrays: Sequence[Any], device: Device, variant: str | None = None) -> Lowered:
+        """Return the kernel's program for the layouts of these arrays."""
+        arguments = arguments_of(arrays, device.largest_binding)
+        if self._lowering is not None:
+            return self._lowering(self.call, arguments, device, variant)
+        return lower(self.form, self.call, arguments, device, variant, same_buffers(arrays))
+
+    def choice_of(self, choices: VariantChoices) -> Choice:
+        """Return what the tuner is asked; each variant is a configuration of the same files."""
+        source, names = self.call.shader.source, choices.names
+
+        def texts() -> list[str]:
+            return [choices.template, *(facts.text.text for facts in source.files)]
+
+        return choice_by_name(self.call.kernel, choices.shape_class, names, names[0], texts)
+
+    def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
+        """Say whether the kernel may run later than it is called, on arrays of these layouts.
+
+        It makes one array that is not empty, fits the device, and reports nothing.
+        """
+        outputs, largest = self.call.outputs, device.largest_binding
+        if len(outputs) != 1 or outputs[0].size == 0 or not can_wait(self.call.shader.source):
+            return False
+        if must_check_loops(self.call, self.form, device):
+            return False
+        if self.form != "map":
+            present = [one for one in arguments_of(arrays, largest) if one is not None]
+            return all(one.size and one.bound_bytes <= largest for one in present)
+        (spec,) = outputs
+        if None in arrays or device_bytes(spec.size, spec.dtype) > largest:
+            return False  # whether there can be such an array is asked before it is lowered
+        return all(Argument.of(one, n).bound_bytes <= largest for n, one in enumerate(arrays))
+
+    def kind_of(self, arrays: Sequence[Any]) -> Kind | None:
+        """Return a map as a part of a fused shader; None where it runs by itself."""
+        call = self.call
+        names = call.names, arrays, call.outputs, call.output_names
+        return kind_of(call.shader, *names, call.attrs)
+
+    def fixed(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Return the facts that fill a map's attributes."""
+        facts = dict(self.call.attrs)
+        self.call.add_facts(facts, [Argument.of(one, n) for n, one in enumerate(arrays)])
+        return facts

@@ -1,0 +1,142 @@
+"""Is it right: the same bits fused, captured, again, and with invocations in other orders."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.bench.checking import cases, simulated
+from wgsl_kernels.bench.checking.subject import repeat
+from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.engine.capture.capture import capture
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.ops.elementwise import unary
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
+from wgsl_kernels.testing.inputs import tensors_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from wgsl_kernels.bench.checking.cases import Array, Case
+    from wgsl_kernels.bench.checking.subject import Subject
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.simulator.dispatch import Order
+    from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
+
+
+def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare bits where maps before and behind the kernel may share its dispatch."""
+    case = cases.plain(sample)
+    if not any(one.dtype.kind == "f" for one in case.arrays):
+        return
+    want = _attempt(lambda: alone(sample, case.arrays))
+    if want is None:
+        return
+
+    def negated(values: Array) -> Tensor:
+        return unary.negative(tensor(-values)) if values.dtype.kind == "f" else tensor(values)
+
+    for what in ("before", "behind"):
+        with only("webgpu", sample), config.using(fusion="always", small_ops="device"):
+            make = negated if what == "before" else tensor
+            given = [make(one) for one in case.arrays]
+            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
+            got = [
+                -unary.negative(one).numpy()
+                if what == "behind" and one.dtype.startswith("float")
+                else one.numpy()
+                for one in outputs
+            ]
+        yield _same_bits(subject, case, want, got, "wrong-fused", f"fused {what}")
+
+
+def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare the bits of a replay, where the kernel can be captured."""
+    case = cases.plain(sample)
+    want = _attempt(lambda: alone(sample, case.arrays))
+    if want is None or any(one.dtype == object for one in case.arrays):
+        return
+    fast = capture(lambda *xs: sample.f(*xs, **sample.attrs))
+    with only("webgpu", sample), config.using(small_ops="device"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            got: list[Array] = []
+            for _ in range(3):
+                given = tensors_for(case.arrays)
+                got = [one.numpy() for one in outputs_of(fast, given)]
+        finally:
+            fast.dispose()
+    yield _same_bits(subject, case, want, got, "wrong-captured", "captured")
+
+
+def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare the bits of three runs."""
+    case = cases.plain(sample)
+    want = _attempt(lambda: alone(sample, case.arrays))
+    for _ in range(2 if want is not None else 0):
+        found = _same_bits(
+            subject, case, want or [], alone(sample, case.arrays), "unstable", "again"
+        )
+        if found:
+            yield found
+            return
+    yield _in_orders(subject, case)
+
+
+def _in_orders(subject: Subject, case: Case) -> list[Finding]:
+    """Compare the bits of runs whose invocations come in other orders, on the simulator."""
+    want = _attempt(lambda: simulated.results(case, "forward"))
+    orders: tuple[Order, ...] = ("reversed", "shuffled")
+    for order in orders if want is not None else ():
+        got, what = simulated.results(case, order), f"invocations {order}"
+        found = _same_bits(subject, case, want or [], got, "order-dependent", what)
+        if found:
+            return found
+    return []
+
+
+def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
+    with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
+        given = tensors_for(arrays)
+        return [one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)]
+
+
+def _attempt(run: Callable[[], list[Array]]) -> list[Array] | None:
+    try:
+        return run()
+    except WgslKernelsError:
+        return None  # said where values are compared
+
+
+def _same_bits(
+    subject: Subject,
+    case: Case,
+    want: Sequence[Array],
+    got: Sequence[Array],
+    code: str,
+    what: str,
+) -> list[Finding]:
+    for number, (one, other) in enumerate(zip(want, got, strict=True)):
+        if one.dtype == object:
+            same = np.asarray(one == other)
+        else:
+            same = np.asarray((one == other) | ((one != one) & (other != other)))
+        if same.all():
+            continue
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        race = " A race?" if code == "unstable" else ""
+        words = f"{what}: got {other[at]}, alone {one[at]} at {list(at)} of output {number}.{race}"
+        evidence = (
+            ("got", f"{other[at]}"),
+            ("expected", f"{one[at]}"),
+            ("wrong", f"{int((~same).sum())} of {same.size} elements"),
+            ("case", f"{case.id}, {what}"),
+            ("repeat", repeat(case, what)),
+        )
+        return [subject.finding(code, words, evidence=evidence)]
+    return []

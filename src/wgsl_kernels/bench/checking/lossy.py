@@ -1,0 +1,118 @@
+"""Where a kernel loses its digits: the line, for values that are wrong and bounds that are wide."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.bench.checking import cases
+from wgsl_kernels.bench.checking.right import values_of
+from wgsl_kernels.bench.comparison.judging import exact_of, states_bound, wide_inputs
+from wgsl_kernels.bench.digits import digits_of
+from wgsl_kernels.simulator.digits import PRECISION, wrong_bits
+from wgsl_kernels.wgsl.errors.errors import ShaderError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.bench.checking.cases import Array, Case
+    from wgsl_kernels.bench.checking.subject import Subject
+    from wgsl_kernels.bench.digits import LostDigits
+    from wgsl_kernels.testing.report import Row
+    from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
+
+MANY_ULPS = 2.0**16
+"""Units in the last place from which on a bound may be as wide as the result."""
+MANY_BITS = 4.0
+"""Bits that one operation loses where that is worth a word."""
+SAME = 1e-6
+"""How far, relative to it, float64 may be from the exact result where the formula is right."""
+
+
+def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
+    """Return a warning where roundings may make up all of a result and pass for right.
+
+    Args:
+        subject: The kernel.
+        sample: A sample that is right on webgpu.
+        row: The comparison there.
+    """
+    if states_bound(sample) or row.tolerance * row.worst_ulp <= MANY_ULPS * row.worst_abs:
+        return []
+    case = cases.plain(sample)
+    ratio = _width(case, exact_of(sample, case.arrays))
+    if ratio <= 1:
+        return []
+    evidence = (("bound", f"{ratio:.3g} times the result, over all elements"), ("case", case.id))
+    at = _worst(subject, case, None)
+    if at is None:
+        words = (
+            "the bound of its roundings is wider than the result: values that are far off would "
+            "pass. State the sample's bound."
+        )
+        return [subject.finding("bound-wider-than-result", words, evidence=evidence)]
+    words = f"{at.words}, so that roundings may make up the whole result. Rearrange the formula."
+    return [replace(at, words=words, evidence=evidence)]
+
+
+def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
+    """Return findings of a case that tell where digits went if the formula itself is right."""
+    if not found or not found[0].code.startswith("wrong-"):
+        return found
+    at = _worst(subject, case, exact_of(case.sample, case.arrays))
+    if at is None:
+        return found
+    line = at.source.strip().rstrip(";")
+    words = f"{at.words} at {at.place}: {line}; in float64 the same text is right"
+    return [found[0].with_evidence(digits=words), *found[1:]]
+
+
+def _width(case: Case, exact: Sequence[Array]) -> float:
+    """Return how wide the bound of the results is, by what they are."""
+    run, inputs = values_of(case, "webgpu"), wide_inputs(case.arrays)
+    ratio = 0.0
+    for number, (expected, (dtype, _)) in enumerate(zip(exact, run.found, strict=True)):
+        if dtype not in PRECISION:
+            continue
+        low, high = run.bounds[min(number, len(run.bounds) - 1)](inputs, expected)
+        with np.errstate(all="ignore"):
+            allowed = np.maximum(high - expected, expected - low)
+        known = np.isfinite(allowed) & np.isfinite(expected)
+        whole = float(np.abs(expected[known]).sum())
+        if whole:
+            ratio = max(ratio, float(allowed[known].sum()) / whole)
+    return ratio
+
+
+def _worst(subject: Subject, case: Case, exact: Sequence[Array] | None) -> Finding | None:
+    """Return a finding at the operation that lost the most, None where none lost many digits.
+
+    With exact results it is of elements that are right in float64.
+    """
+    try:
+        results = digits_of(case.sample, case.arrays)
+    except ShaderError:  # it does what is not simulated
+        return None
+    best: tuple[float, LostDigits, int] | None = None
+    for number, one in enumerate(results):
+        if one is None or not one.near.size:
+            continue
+        is_wrong = wrong_bits(one.near, one.wide) >= MANY_BITS
+        is_wrong &= np.isfinite(one.near) & np.isfinite(one.wide)
+        if exact is not None:
+            if exact[number].shape != one.wide.shape:
+                return None
+            is_wrong &= np.abs(one.wide - exact[number]) <= SAME * np.abs(exact[number])
+        most = np.where(is_wrong, one.most, 0)
+        at = int(np.argmax(most))
+        if most.flat[at] >= MANY_BITS and (best is None or most.flat[at] > best[0]):
+            best = float(most.flat[at]), one, at
+    if best is None:
+        return None
+    bits, one, at = best
+    dispatch, site = one.places[int(one.sites.flat[at])]
+    words = f"loses {bits:.0f} of {PRECISION[str(one.near.dtype)]} bits"
+    return subject.placed("bound-wider-than-result", words, dispatch.module, site.span)

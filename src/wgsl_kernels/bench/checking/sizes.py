@@ -1,0 +1,255 @@
+"""Cases that are made from a sample by other lengths: tied, untied, of one input alone, large."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.testing.inputs import arrays_for
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from wgsl_kernels.testing.sample import Sample
+
+Position: TypeAlias = "tuple[int, int]"
+"""A tensor's number and one of its axes."""
+
+SIZES = (0, 1, 2, 63, 64, 65, 257)
+"""Lengths that stand for each length of a sample's shapes in turn."""
+MOST_ELEMENTS = 1 << 14
+"""Elements of an input of such a case."""
+UNTIED = (7, 5)
+"""What one of several equal lengths becomes: the first that it is not already."""
+MOST_UNTIED = 24
+"""Cases of untied lengths that are made from a sample."""
+BOTH = 129
+"""A length above two workgroups, for two axes at once; the second is two more."""
+BEYOND = 1 << 16
+"""Elements that an index of 16 bits cannot tell apart."""
+LONG = 1 << 14
+"""Elements of an input of float16 that is long: running sums of it lose their digits."""
+MOST_LARGE = 1 << 17
+"""Elements of an input of a case that is large."""
+
+
+def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
+    """Yield the sample at other sizes; a kernel's shape rule may refuse them.
+
+    Each length of its shapes is replaced, wherever it occurs, so that what must agree still does.
+
+    Args:
+        sample: The sample.
+        groups: Workgroup sizes of the kernel, around which sizes are of interest.
+    """
+    if sample.values is not None:
+        return
+    around = {one + d for one in groups for d in (-1, 0, 1)}
+    for length in lengths_of(sample):
+        for size in sorted({*SIZES, *around}):
+            if size == length:
+                continue
+            case = resized(sample, {length: size})
+            if case is not None:
+                yield case
+
+
+def lengths_of(sample: Sample) -> list[int]:
+    """Return the lengths that can be replaced: of inputs that are drawn, the size alone."""
+    if sample.make is not None:
+        return [sample.size]
+    return sorted({length for shape in sample.shapes for length in shape})
+
+
+def resized(sample: Sample, sizes: Mapping[int, int], most: int = MOST_ELEMENTS) -> Case | None:
+    """Return the sample with other lengths, None where that is too large or the same."""
+    changes = ", ".join(f"{old} -> {new}" for old, new in sizes.items() if old != new)
+    if sample.make is not None:
+        size = sizes.get(sample.size, sample.size)
+        if size == sample.size:
+            return None
+        return _case(replace(sample, size=size), f"size {changes}", most)
+    shapes = tuple(tuple(sizes.get(one, one) for one in shape) for shape in sample.shapes)
+    return None if shapes == sample.shapes else _shaped(sample, shapes, f"size {changes}", most)
+
+
+def _shaped(
+    sample: Sample, shapes: tuple[tuple[int, ...], ...], what: str, most: int
+) -> Case | None:
+    if max((int(np.prod(one)) for one in shapes), default=0) > most:
+        return None
+    return _case(replace(sample, shapes=shapes), what, most)
+
+
+def _case(sample: Sample, what: str, most: int) -> Case | None:
+    with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
+        arrays = tuple(arrays_for(sample))
+    is_large = max((one.size for one in arrays), default=0) > most
+    return None if is_large else Case(sample, what, arrays, is_unforeseen=what.startswith("shapes"))
+
+
+def named(sample: Sample, text: str) -> Case | None:
+    """Return the case of other lengths that a finding's ``repeat`` names, None where it does not.
+
+    A case's name begins with the sample that has its lengths already.
+    """
+    name, _, what = text.partition("/size ")
+    changes = dict(changes_of(what))
+    if sample.values is not None or not changes:
+        return None
+    case = resized(sample, changes)
+    return case if case is not None and case.sample.id == name else None
+
+
+def changes_of(what: str) -> list[tuple[int, int]]:
+    """Return the lengths that a case's name says are replaced, each with the new one."""
+    return [(int(old), int(new)) for old, new in _CHANGE.findall(what)]
+
+
+_CHANGE = re.compile(r"(\d+) -> (\d+)")
+
+
+def untied(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with one of several equal lengths changed, as 4x4 to 4x7.
+
+    Which of them must agree is for the shape rule to say: one alone, those of one axis, pairs.
+    """
+    if not _is_drawn(sample):
+        return
+    done: set[tuple[tuple[int, ...], ...]] = {sample.shapes}
+    for length in lengths_of(sample):
+        at = _positions(sample, length)
+        if length < 2 or len(at) < 2:
+            continue
+        other = next(one for one in UNTIED if one != length)
+        for chosen in _parts(sample, at):
+            shapes = _with(sample, chosen, other)
+            if shapes not in done and len(done) <= MOST_UNTIED:
+                done.add(shapes)
+                yield from _if_made(_shaped(sample, shapes, _untied_words(sample, shapes), BEYOND))
+
+
+def _parts(sample: Sample, at: Sequence[Position]) -> Iterator[list[Position]]:
+    """Yield the positions of a length that may change without the rest."""
+    ranks = [len(one) for one in sample.shapes]
+    for from_end in (False, True):
+        axes = {axis - ranks[tensor] if from_end else axis for tensor, axis in at}
+        for axis in sorted(axes):
+            yield [one for one in at if (one[1] - ranks[one[0]] if from_end else one[1]) == axis]
+    for one in at:
+        yield [one]
+    for number, one in enumerate(at):
+        for two in at[number + 1 :]:
+            if one[0] != two[0]:
+                yield [one, two]
+
+
+def broadcast(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with a length of 1 in one input alone."""
+    if not _is_drawn(sample) or len(sample.shapes) < 2:
+        return
+    for tensor, shape in enumerate(sample.shapes):
+        for axis, length in enumerate(shape):
+            if length < 2:
+                continue
+            shapes = _with(sample, [(tensor, axis)], 1)
+            yield from _if_made(_shaped(sample, shapes, _untied_words(sample, shapes), BEYOND))
+
+
+def large(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with two lengths above two workgroups, and with more than 65,536 elements.
+
+    The first that a shape rule takes of each kind is enough.
+    """
+    if sample.make is not None:
+        yield from _if_made(resized(sample, {sample.size: 1030}, MOST_LARGE))
+    if not _is_drawn(sample):
+        return
+    lengths = lengths_of(sample)[::-1]
+    if len(lengths) > 1:
+        both = {one: BOTH + 2 * number for number, one in enumerate(lengths[:2])}
+        yield from _if_made(resized(sample, both, MOST_LARGE))
+    largest = max(sample.shapes, key=lambda one: (len(one), one), default=())
+    if len(set(largest)) == 1 and len(largest) == 2:
+        shapes = tuple([(BOTH, BOTH + 2) if one == largest else one for one in sample.shapes])
+        words = _untied_words(sample, shapes)
+        yield from _if_made(_shaped(sample, shapes, words, MOST_LARGE))
+    for length in lengths:
+        others = [
+            np.prod([n for n in one if n != length]) for one in sample.shapes if length in one
+        ]
+        rest = int(max(others))
+        case = resized(sample, {length: BEYOND // rest + 7}, MOST_LARGE) if rest else None
+        if case is not None and max(one.size for one in case.arrays) > BEYOND:
+            yield case
+
+
+def seconds_by_elements(
+    sample: Sample, run: Callable[[Case], None]
+) -> Callable[[Case], float] | None:
+    """Return about how long a large case takes, by two smaller ones; None where none runs.
+
+    Args:
+        sample: What they are made from.
+        run: Runs a case; it raises where a shape rule refuses it.
+    """
+    for length in lengths_of(sample)[::-1]:
+        pair = [resized(sample, {length: one}, MOST_LARGE) for one in (257, 1030)]
+        small, medium = pair
+        if small is None or medium is None:
+            continue
+        try:
+            times = [min(_timed(run, one) for _ in range(2)) for one in (small, medium)]
+        except Exception:  # a shape rule refused the case
+            continue
+        elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
+        ratio = elements[1] / max(1, elements[0])
+        power = np.log(times[1] / times[0]) / np.log(max(ratio, 1.5))
+        grows = float(np.clip(power, 1.0, 3.0))
+        return lambda case: times[1] * (sum(one.size for one in case.arrays) / elements[1]) ** grows
+    return None
+
+
+def _timed(run: Callable[[Case], None], case: Case) -> float:
+    begin = time.perf_counter()
+    run(case)
+    return time.perf_counter() - begin
+
+
+def _is_drawn(sample: Sample) -> bool:
+    return sample.values is None and sample.make is None
+
+
+def _positions(sample: Sample, length: int) -> list[Position]:
+    return [
+        (tensor, axis)
+        for tensor, shape in enumerate(sample.shapes)
+        for axis, one in enumerate(shape)
+        if one == length
+    ]
+
+
+def _with(sample: Sample, chosen: Sequence[Position], length: int) -> tuple[tuple[int, ...], ...]:
+    return tuple(
+        tuple(length if (tensor, axis) in chosen else one for axis, one in enumerate(shape))
+        for tensor, shape in enumerate(sample.shapes)
+    )
+
+
+def _untied_words(sample: Sample, shapes: tuple[tuple[int, ...], ...]) -> str:
+    pairs = [
+        f"{'x'.join(map(str, old))} to {'x'.join(map(str, new))} of input {number}"
+        for number, (old, new) in enumerate(zip(sample.shapes, shapes, strict=True))
+        if old != new
+    ]
+    return f"shapes {', '.join(pairs)}"
+
+
+def _if_made(case: Case | None) -> Iterator[Case]:
+    if case is not None:
+        yield case

@@ -1,0 +1,183 @@
+"""Cases with values among a sample's inputs that are easily forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.engine.values.dtypes import numpy_dtype
+from wgsl_kernels.testing.inputs import arrays_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.bench.checking.cases import Array
+    from wgsl_kernels.testing.sample import Sample
+
+_SPECIAL: dict[str, tuple[float, ...]] = {
+    "NaN": (float("nan"),),
+    "+Inf": (float("inf"),),
+    "-Inf": (float("-inf"),),
+    "zeros": (0.0, -0.0),
+    "subnormals": (1e-40, -1e-42),
+}
+_FAR: dict[str, tuple[float, ...]] = {
+    "extreme": (-100.0, 100.0, -90.0, 95.0),
+    "huge": (1e30, -1e30),
+    "tiny": (1e-30, -1e-30),
+    "halves": (0.5, -0.5, 1.5, -1.5, 2.5, -2.5),
+}
+"""What need not lie in a sample's range."""
+
+
+def special(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with NaN, infinities, zeros and subnormals among its floats."""
+    arrays, floats = _floats(sample, "fc")
+    is_real = all(arrays[n].dtype.kind == "f" for n in floats)
+    for name, values in _SPECIAL.items():
+        if name in ("zeros", "subnormals") and not _allows_zero(sample):
+            continue
+        if name == "subnormals" and not is_real:
+            continue
+        mixed = _mixed(sample, arrays, floats, name, values)
+        if mixed is not None:
+            twins = _twins(mixed) if name in ("zeros", "subnormals") else ()
+            yield Case(sample, name, tuple(mixed), twins)
+
+
+def far(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with numbers beyond its range, very large and very small, and halves."""
+    arrays, floats = _floats(sample, "f")
+    wide = [n for n in floats if arrays[n].dtype != np.float16]
+    for name, values in _FAR.items():
+        mixed = _mixed(sample, arrays, wide if name == "tiny" else floats, name, values)
+        if mixed is not None:
+            yield Case(sample, name, tuple(mixed))
+
+
+def _floats(sample: Sample, kinds: str) -> tuple[list[Array], list[int]]:
+    """Return the inputs, and the numbers of those that are floats; none where they are given."""
+    if sample.values is not None or sample.make is not None:
+        return [], []
+    arrays = arrays_for(sample)
+    return arrays, [n for n, one in enumerate(arrays) if one.dtype.kind in kinds and one.size]
+
+
+def _mixed(
+    sample: Sample, arrays: list[Array], floats: list[int], name: str, values: Sequence[float]
+) -> list[Array] | None:
+    """Return the inputs with these values among them, None where the sample excludes them all."""
+    if name in sample.special:
+        return None
+    allowed = {n: _inside(sample, n, _held(arrays[n], values)) for n in floats}
+    if name == "halves":
+        allowed = {
+            n: [v for v in some if v > 0 or _least(sample, n) < 0] for n, some in allowed.items()
+        }
+    if not any(allowed.values()):
+        return None
+    return [
+        _sprinkled(one, allowed[n], n) if allowed.get(n) else one for n, one in enumerate(arrays)
+    ]
+
+
+def _held(array: Array, values: Sequence[float]) -> list[float]:
+    """Return the values as a dtype can hold them: float16 ends below 65,504."""
+    if array.dtype != np.float16:
+        return list(values)
+    return [
+        float(np.copysign(3e4 if abs(one) > 6e4 else abs(one), one)) if np.isfinite(one) else one
+        for one in values
+    ]
+
+
+def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]:
+    """Return those of the values that a tensor's domain has."""
+    domain = sample.domains[number]
+    return [one for one in values if domain is None or domain[0] <= one <= domain[1]]
+
+
+def _least(sample: Sample, number: int) -> float:
+    return sample.low[number] if isinstance(sample.low, tuple) else sample.low
+
+
+def edges(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with integers at their edges: least, largest, -1, 0, widths of shifts.
+
+    Numbers below 0 are left out of an input that is drawn from 0 on. Of several integers each edge
+    meets each; where all of that is refused, as indices are, one input alone has them.
+    """
+    if sample.values is not None or sample.make is not None or "edges" in sample.special:
+        return
+    arrays = arrays_for(sample)
+    values = {
+        n: found
+        for n, one in enumerate(arrays)
+        if one.dtype.kind in "iu" and one.size and (found := _edges_of(sample, n, one))
+    }
+    if not values:
+        return
+    turns = max(map(len, values.values())) if len(values) > 1 else 1
+    for turn in range(turns):
+        mixed = [
+            _cycled(one, values[n], turn if n != min(values) else 0) if n in values else one
+            for n, one in enumerate(arrays)
+        ]
+        yield Case(sample, f"edges, turn {turn}" if turns > 1 else "edges", tuple(mixed))
+    for alone in values if len(values) > 1 else ():
+        mixed = [_cycled(one, values[n], 0) if n == alone else one for n, one in enumerate(arrays)]
+        yield Case(sample, f"edges of input {alone}", tuple(mixed))
+
+
+def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
+    info = np.iinfo(array.dtype)
+    wanted = [0, info.max, 31, 1, 32, 33]
+    if _least(sample, number) < 0:
+        wanted = [info.min, -1, *wanted]
+    return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
+
+
+def _cycled(values: Array, edges: Sequence[int], turn: int) -> Array:
+    """Return the values with edges in their places, in turn, but for every ninth."""
+    flat = values.reshape(-1).copy()
+    for at in range(flat.size):
+        if at % (len(edges) + 1) < len(edges):
+            flat[at] = edges[(at + turn) % len(edges)]
+    return flat.reshape(values.shape)
+
+
+def _allows_zero(sample: Sample) -> bool:
+    lows = sample.low if isinstance(sample.low, tuple) else (sample.low,)
+    highs = sample.high if isinstance(sample.high, tuple) else (sample.high,)
+    return max(lows) <= 0 <= min(highs)
+
+
+def _sprinkled(values: Array, special: Sequence[complex], seed: int) -> Array:
+    """Return values with every third of them, at least one, made special."""
+    mixed = values.copy()
+    flat = mixed.reshape(-1)
+    if values.dtype.kind == "c":  # one part of it alone
+        special = [complex(a, b) for one in special for a, b in ((one, 1.0), (1.0, one))]
+    least = len(special) if values.dtype.kind == "c" else 1  # each part alone
+    places = np.random.default_rng(seed).permutation(flat.size)[: max(least, flat.size // 3)]
+    for number, place in enumerate(places):
+        flat[place] = special[number % len(special)]
+    return mixed
+
+
+def _twins(arrays: Sequence[Array]) -> tuple[tuple[Array, ...], ...]:
+    """Return inputs that WGSL lets stand for these: subnormals as zeros, of either sign."""
+    found: list[tuple[Array, ...]] = []
+    for sign in (None, 0.0, -0.0):
+        twin: list[Array] = []
+        for one in arrays:
+            if one.dtype.kind != "f":
+                twin.append(one)
+                continue
+            tiny = np.abs(one) < np.finfo(one.dtype).tiny
+            zero = np.copysign(np.zeros_like(one), one) if sign is None else one.dtype.type(sign)
+            twin.append(np.where(tiny, zero, one).astype(numpy_dtype(one.dtype.name)))
+        found.append(tuple(twin))
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""The stepper: what one invocation of a kernel does, line by line."""

@@ -1,0 +1,115 @@
+"""How the stepper calls a kernel: by a sample, a case of one, or inputs of given shapes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.bench.checking import cases, sizes, specials
+from wgsl_kernels.bench.comparison.judging import exact_of
+from wgsl_kernels.bench.stepping.launches import called
+from wgsl_kernels.bench.stepping.step import stepped_call
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.stepping.text import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.bench.checking.cases import Case
+    from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.testing.stepping.trace import Trace
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which invocation is wanted: by an element of a result, or by itself.
+
+    Attributes:
+        at: The element, as ``y[3, 5]``; "" for the one that is furthest from what is right.
+        invocation: The invocation along x, y and z.
+        workgroup: The workgroup, likewise.
+        dispatch: The dispatch, from 1.
+    """
+
+    at: str = ""
+    invocation: tuple[int, ...] | None = None
+    workgroup: tuple[int, ...] | None = None
+    dispatch: int | None = None
+
+    @property
+    def is_element(self) -> bool:
+        """Whether it is an element of a result."""
+        return (self.invocation, self.workgroup, self.dispatch) == (None, None, None)
+
+
+def case_named(samples: Sequence[Sample], text: str) -> Case:
+    """Return the first case that is made from samples with a text in its name.
+
+    Raises:
+        ArgumentError: There is none.
+    """
+    for sample in samples:
+        exact = sizes.named(sample, text)
+        for case in (exact,) if exact is not None else _cases_of(sample):
+            if exact is not None or text in case.id or text.startswith(case.id):
+                return case
+    known = ", ".join(case.id for one in samples[:1] for case in _cases_of(one))
+    raise ArgumentError(f"step: --case is {text!r}; there are: {known}.")
+
+
+def _cases_of(sample: Sample) -> Iterator[Case]:
+    yield cases.plain(sample)
+    for made in (sizes.sized, sizes.untied, sizes.broadcast, sizes.large):
+        yield from made(sample)
+    for made in (specials.special, specials.far, specials.edges, cases.varied):
+        yield from made(sample)
+
+
+def stepped_case(case: Case, wanted: Wanted) -> Trace:
+    """Return the trace of an invocation of a case; it notes what is right where that is known."""
+    sample = case.sample
+    arrays = case.arrays
+
+    def f(*xs: Any) -> Any:
+        return sample.f(*xs, **sample.attrs)
+
+    call = called(f, tensors_for(arrays))
+    at: Any = wanted.at or None
+    right = _right(case) if wanted.is_element else []
+    got = [one.numpy() for one in call.outputs] if right else []
+    if at is None and right:
+        written = next((n for n, name in enumerate(call.names()) if name), len(right))
+        at = furthest(got[written], right[written]) if written < len(right) else None
+    trace = stepped_call(
+        call, at=at, invocation=wanted.invocation, workgroup=wanted.workgroup,
+        dispatch=wanted.dispatch,
+    )  # fmt: skip
+    index = trace.index
+    for one, exact in zip(got, right, strict=False):
+        fits = index is not None and one.shape == exact.shape and len(index) == exact.ndim
+        if fits and trace.got == one[index].item():
+            note = f"right is {shown(exact[index].item())}, by the kernel on cpu in float64"
+            return trace.with_note(note)
+    return trace
+
+
+def _right(case: Case) -> list[np.ndarray[Any, Any]]:
+    try:
+        return exact_of(case.sample, case.arrays)
+    except Exception:  # there is no kernel on cpu, or it refuses the case
+        return []
+
+
+def furthest(got: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
+    """Return where a result is furthest from what is right, None where they cannot be compared."""
+    if got.shape != right.shape or got.dtype == object or not got.size:
+        return None
+    with np.errstate(all="ignore"):
+        off = np.abs(got.astype(np.complex128) - right) / np.maximum(np.abs(right), 1e-30)
+    off = np.where(
+        (got != got) & (right != right) | (got == right), 0.0, np.nan_to_num(off, nan=np.inf)
+    )
+    return tuple(int(one) for one in np.unravel_index(int(np.argmax(off)), off.shape))

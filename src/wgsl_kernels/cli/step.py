@@ -1,0 +1,175 @@
+"""What ``wgsl-kernels step`` does: trace one invocation of a kernel, and show it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
+from wgsl_kernels.bench.checking import cases
+from wgsl_kernels.bench.checking.representatives import representatives, with_signature
+from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case
+from wgsl_kernels.bench.stepping.step import stepped
+from wgsl_kernels.cli.show import called, parsed_shape
+from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound, WgslKernelsError
+from wgsl_kernels.engine.environment.origin import Origin
+from wgsl_kernels.engine.execution.run import run_kernel
+from wgsl_kernels.engine.registry.registry import add_kernel, get_kernel
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing.program import KernelScript
+from wgsl_kernels.testing.registered import samples_of
+from wgsl_kernels.testing.sample import Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.testing.stepping.trace import Trace
+
+_SHAPE = re.compile(r"scalar|\d+(x\d+)*")
+_SHADERS = (".wgsl", ".wesl")
+
+
+def asked_for(at: str, invocation: str, workgroup: str, dispatch: int | None) -> Wanted:
+    """Return which invocation the options of the command ask for.
+
+    Raises:
+        ArgumentError: They are not understood, or contradict each other.
+    """
+    wanted = Wanted(
+        at, _numbers("invocation", invocation), _numbers("workgroup", workgroup), dispatch
+    )
+    if at and not wanted.is_element:
+        raise ArgumentError("step: --at is given beside an invocation; want one of them.")
+    return wanted
+
+
+def _numbers(what: str, given: str) -> tuple[int, ...] | None:
+    if not given:
+        return None
+    parts = [one.strip() for one in given.split(",")]
+    if len(parts) > 3 or not all(map(str.isdecimal, parts)):
+        raise ArgumentError(
+            f"step: --{what} is {given!r}; want numbers along x, y and z, as 3,0,0."
+        )
+    return tuple(map(int, parts))
+
+
+def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Wanted) -> Trace:
+    """Return the trace that the command asks for.
+
+    Args:
+        target: A Python file, a shader file, ``file.py:Name``, or a kernel's name.
+        more: The kernel, where the target is a Python file, and shapes of inputs.
+        dtype: Of inputs of these shapes.
+        case: Part of a case's name; by default the first sample is called.
+        wanted: Which invocation.
+
+    Raises:
+        ArgumentError: There is no such file, case, element or invocation.
+        KernelNotFound: There is no such kernel.
+    """
+    shapes = [one for one in more if _SHAPE.fullmatch(one)]
+    names = [one for one in more if one not in shapes]
+    if Path(target).suffix in _SHADERS:
+        _refuse(names)
+        return _of_shader(Path(target), shapes, dtype, wanted)
+    path, colon, name = target.rpartition(":")
+    if colon and Path(path).suffix == ".py":
+        target, names = path, [name, *names]
+    if Path(target).suffix != ".py":
+        _refuse(names)
+        return _of_kernel(target, shapes, dtype, case, wanted)
+    _refuse(names[1:])
+    script = KernelScript.at(Path(target), "step")
+    script.run()
+    if script.findings:
+        raise ArgumentError(f"step: {script.findings[0].message}")
+    name = names[0] if names else _only(script)
+    if get_kernel(name, "webgpu") is None:
+        script.drop()  # the file runs again for its function
+        f, _ = called(f"{target}:{name}", (), dtype, "step")
+        return stepped(f, at=wanted.at or None, **_invocation(wanted))
+    return _of_kernel(name, shapes, dtype, case, wanted)
+
+
+def _refuse(names: Sequence[str]) -> None:
+    if names:
+        raise ArgumentError(f"step: {names[0]!r} is no shape; want sizes, as 64x32, or scalar.")
+
+
+def _only(script: KernelScript) -> str:
+    if len(script.kernels) == 1:
+        return script.kernels[0]
+    known = ", ".join(script.kernels) or "none"
+    raise ArgumentError(
+        f"step: {script.path.name} registers several kernels, or none; name one of: {known}."
+    )
+
+
+def _invocation(wanted: Wanted) -> dict[str, Any]:
+    return {
+        "invocation": wanted.invocation,
+        "workgroup": wanted.workgroup,
+        "dispatch": wanted.dispatch,
+    }
+
+
+def _of_kernel(name: str, shapes: Sequence[str], dtype: str, case: str, wanted: Wanted) -> Trace:
+    if get_kernel(name, "webgpu") is None:
+        raise KernelNotFound(f"step: there is no kernel {name!r} on the webgpu backend.")
+    if shapes:
+        return stepped_case(cases.plain(_shaped(name, shapes, dtype)), wanted)
+    samples = [row for one in samples_of(name) for row in one.rows()]
+    if not samples:
+        raise ArgumentError(f"step: {name} has no sample; give the shapes of its inputs, as 64x64.")
+    return stepped_case(case_named(samples, case) if case else cases.plain(samples[0]), wanted)
+
+
+def _shaped(name: str, shapes: Sequence[str], dtype: str) -> Sample:
+    """Return a sample of a kernel with inputs of these shapes.
+
+    Raises:
+        ArgumentError: It has fewer inputs, or a shape is none.
+    """
+    declared, kernel = find_signature(name), get_kernel(name, "webgpu")
+    assert kernel is not None
+    names = [one.name for one in declared.inputs] if declared else list(kernel.input_names)
+    if len(shapes) > len(names):
+        raise ArgumentError(f"step: {name} has {len(names)} inputs, {', '.join(names)}.")
+
+    def f(*xs: Any) -> Any:
+        return run_kernel(name, {**dict.fromkeys(names), **dict(zip(names, xs, strict=False))}, {})
+
+    return Sample(name, f, tuple([parsed_shape(one, "step") for one in shapes]), dtype)
+
+
+def _of_shader(path: Path, shapes: Sequence[str], dtype: str, wanted: Wanted) -> Trace:
+    """Step through a shader file by itself, called as its text allows.
+
+    Raises:
+        ArgumentError: There is no such file, or no call of it is understood.
+    """
+    if not path.is_file():
+        raise ArgumentError(f"step: there is no file {path}.")
+    name, full = path.name, str(path.resolve())
+    before = take_snapshot()
+    try:
+        add_kernel(kernel_of(ShaderKernel(name, full, Origin(f"<{name}>", full, 1))), override=True)
+        with with_signature(name):
+            if shapes:
+                return stepped_case(cases.plain(_shaped(name, shapes, dtype)), wanted)
+            why: WgslKernelsError | None = None
+            for sample in representatives(name):
+                try:
+                    return stepped_case(cases.plain(sample), wanted)
+                except WgslKernelsError as error:
+                    why = why or error
+    finally:
+        before.restore()
+    if why is not None:
+        raise why
+    raise ArgumentError(
+        f"step: {path}: no call of it is understood; give the shapes of its inputs."
+    )

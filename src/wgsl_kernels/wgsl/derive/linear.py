@@ -1,0 +1,97 @@
+"""Which functions only add, or are linear, so that a derivative needs no accumulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.walk import descendants
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+def adds(function: tree.Function, members: Sequence[str]) -> bool:
+    """Say whether a function of two values returns their sum, part by part.
+
+    Args:
+        function: The function.
+        members: The members of the struct that it returns, none where it returns another type.
+    """
+    body = function.body
+    if not isinstance(body, tree.CompoundStatement) or len(body.statements) != 1:
+        return False
+    only = body.statements[0]
+    if not isinstance(only, tree.Return) or only.value is None or len(function.parameters) != 2:
+        return False
+    value = _plain(only.value)
+    names = sorted([one.name for one in function.parameters])
+    if isinstance(value, tree.Call) and members:
+        return [_member_added(one, names) for one in value.arguments] == list(members)
+    return _member_added(value, names) == ""
+
+
+def _member_added(node: tree.Expression, names: list[str]) -> str | None:
+    """Return which member of two values an expression adds, empty for the values themselves."""
+    node = _plain(node)
+    if not isinstance(node, tree.Binary) or node.operator != "+":
+        return None
+    found: list[tuple[str, str]] = []
+    for side in map(_plain, (node.left, node.right)):
+        base = _plain(side.base) if isinstance(side, tree.Access) else side
+        member = side.member.name if isinstance(side, tree.Access) else ""
+        found.append((base.name if isinstance(base, tree.Name) else "", member))
+    (one, member), (other, same) = found
+    return member if sorted((one, other)) == names and member == same else None
+
+
+def is_linear(function: tree.Function, is_type: Callable[[str], bool]) -> bool:
+    """Say whether a function is linear in its first parameter, by a slope that it does not change.
+
+    Args:
+        function: The function.
+        is_type: Says whether a name is that of a scalar type.
+    """
+    name = function.parameters[0].name
+    nodes = list(descendants(function.body))
+    if any(isinstance(one, (tree.Var, tree.Value, tree.Assign)) for one in nodes):
+        return False
+    heads = [one.condition for one in nodes if isinstance(one, tree.If)]
+    returned = [one.value for one in nodes if isinstance(one, tree.Return)]
+    return not any(_names(one, name) for one in heads) and all(
+        one is not None and _linear(one, name, is_type) for one in returned
+    )
+
+
+def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) -> bool:
+    node = _plain(node)
+    if not _names(node, name) or isinstance(node, tree.Name):
+        return True
+    if isinstance(node, tree.Unary):
+        return node.operator == "-" and _linear(node.operand, name, is_type)
+    if isinstance(node, tree.Access):
+        return _linear(node.base, name, is_type)
+    if isinstance(node, tree.Binary):
+        sides = (node.left, node.right)
+        if not all(_linear(one, name, is_type) for one in sides):
+            return False
+        if node.operator == "*":
+            return not all(_names(one, name) for one in sides)
+        return node.operator in "+-" or (node.operator == "/" and not _names(node.right, name))
+    if not isinstance(node, tree.Call):
+        return False
+    called = node.callee.name
+    if called == "select":
+        *values, condition = node.arguments
+        return not _names(condition, name) and all(_linear(v, name, is_type) for v in values)
+    return is_type(called) and all(_linear(one, name, is_type) for one in node.arguments)
+
+
+def _names(node: tree.Node, name: str) -> bool:
+    return any(isinstance(one, tree.Name) and one.name == name for one in descendants(node))
+
+
+def _plain(node: tree.Expression) -> tree.Expression:
+    while isinstance(node, tree.Paren):
+        node = node.inner
+    return node

@@ -1,0 +1,54 @@
+"""A map's derivative as another map."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.syntax.printer import spell
+
+if TYPE_CHECKING:
+    from wgsl_kernels.wgsl.derive.forward import Forward
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A derivative.
+
+    Attributes:
+        text: The functions that were made, the map among them.
+        imports: What they name that must be imported.
+        is_zero: Whether it is zero throughout.
+    """
+
+    text: str
+    imports: tuple[str, ...]
+    is_zero: bool
+
+
+def derived_map(forward: Forward, name: str, wanted: str, upstream: str) -> Derived:
+    """Return the map that gives the derivative of another by one parameter, times ``dy``.
+
+    Args:
+        forward: What derives the functions of its file.
+        name: The map.
+        wanted: The parameter.
+        upstream: What the derivative by the map's result is called; it comes first.
+
+    Raises:
+        NotDerivableError: It does what cannot be followed.
+    """
+    function = forward.functions[name]
+    active = tuple([one.name == wanted for one in function.parameters])
+    given = [f"{one.name}: {spell(one.type)}" for one in function.parameters]
+    returns = spell(function.returns)
+    head = f"fn op({', '.join((f'{upstream}: {returns}', *given))}) -> {returns} {{"
+    if not forward.gives_tangent(name, active):
+        zero = f"  return {returns}();"
+        return Derived("\n".join((head, zero, "}", "")), (), True)
+    called = forward.function(name, active)
+    values = [one.name for one in function.parameters]
+    seed = f"{spell(function.parameters[active.index(True)].type)}(1)"
+    body = f"  return {upstream} * {called}({', '.join((*values, seed))}).tangent;"
+    text = "\n".join((forward.written, head, body, "}", ""))
+    return Derived(text, forward.imports, False)

@@ -1,0 +1,260 @@
+"""What a sample says of how its kernel is tried, and what a report says of what is wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.bench.checking import sizes, specials
+from wgsl_kernels.bench.comparison.patterns import pattern
+from wgsl_kernels.bench.pictures import painted, titled
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing import Sample, check_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _own_kernels() -> Iterator[None]:
+    before = take_snapshot()
+    yield
+    before.restore()
+
+
+def registered(
+    name: str, cpu: Callable[..., Any], shader: str, rule: Callable[..., Any], **options: Any
+) -> Callable[..., Any]:
+    """Register a kernel, and return what runs it."""
+    wk.register_kernel(name, "cpu", cpu, signature=rule)
+    wk.wgsl_kernel(name, shader, **options)
+    return lambda *xs, **attrs: wk.run(name, *xs, **attrs)
+
+
+def doubled(**facts: Any) -> Sample:
+    f = registered("Doubled", lambda x: x * 2, "fn op(x: T) -> T { return x + x; }", like_x)
+    return Sample("Doubled", f, facts.pop("shapes", ((4, 4),)), **facts)
+
+
+def like_x(x: wk.Spec, /) -> wk.Spec:
+    return x.like()
+
+
+GATHERED = """
+struct Params { x_size: u32, at_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read> at: array<i32>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(3) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  if (i < params.at_size) { y[i] = x[MOST]; }
+}
+"""
+
+
+def test_inputs_that_depend_on_each_other_are_drawn_at_every_size() -> None:
+    drawn: list[int] = []
+
+    def make(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
+        drawn.append(n)
+        return rng.uniform(-1, 1, n + 1), rng.integers(0, n + 1, n)
+
+    f = registered(
+        "Gathered", lambda x, at: x[at],
+        GATHERED.replace("MOST", "min(u32(at[i]), 63u)"),
+        lambda x, at, /: x.like(shape=at.shape),
+    )  # fmt: skip
+    sample = Sample("Gathered", f, make=make, size=10)
+    report = check_kernel("Gathered", [sample], sections=("right",))
+
+    assert sample.shapes == ((11,), (10,))
+    assert sample.input_dtypes == ("float32", "int32")
+    assert {0, 1, 64, 257} <= set(drawn)
+    (found,) = [one for one in report.findings if one.code == "wrong-at-size"]
+    assert "-> " in dict(found.evidence)["case"]
+
+
+def test_a_domain_keeps_cases_inside() -> None:
+    inside = doubled(domain=(-1.0, 1.0), low=-1.0, high=1.0)
+    cases = [*specials.special(inside), *specials.far(inside)]
+
+    assert {one.what for one in cases} == {"zeros", "subnormals", "tiny", "halves"}
+    assert all(np.abs(array).max() <= 1 for one in cases for array in one.arrays)
+
+
+def test_special_values_that_a_sample_excludes_are_left_out() -> None:
+    assert "NaN" in {one.what for one in specials.special(doubled())}
+    other = Sample("Doubled", print, ((4, 4),), special=("NaN", "halves"))
+    assert "NaN" not in {one.what for one in specials.special(other)}
+    assert "halves" not in {one.what for one in specials.far(other)}
+
+
+SAME = """
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<i32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  if (i < params.x_size && x[i] < 0.0) { y[0] = 1; }
+}
+"""
+
+
+def test_a_waived_finding_fails_nothing_and_shows_its_reason() -> None:
+    f = registered(
+        "AnyBelow", lambda x: np.array([int((x < 0).any())], np.int32), SAME,
+        lambda x, /: wk.Spec((1,), "int32"), init={"y": 0},
+        groups=lambda x_size: (-(-x_size // 64),),
+    )  # fmt: skip
+    plain, waived = (
+        check_kernel("AnyBelow", [Sample("AnyBelow", f, ((100,),), waive=one)], sections=("safe",))
+        for one in ({}, {"write-race": "all write 1"})
+    )
+
+    assert [one.severity for one in plain.findings] == ["error"]
+    assert not plain.passed
+    assert [one.severity for one in waived.findings] == ["note"]
+    assert waived.passed
+    assert "waived  all write 1" in " ".join(str(waived).split()).replace(" all", "  all")
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"domain": (1, 0)}, "domain is"),
+        ({"special": ("nan",)}, "special is"),
+        ({"waive": {"write-rase": "why"}}, "waive is"),
+        ({"waive": {"write-race": ""}}, "the reason, in words"),
+        ({"make": lambda rng, n: 1 / 0}, "make.*raised ZeroDivisionError"),
+        ({"make": lambda rng, n: 5}, "what make gave"),
+        ({"make": lambda rng, n: (np.ones(n),), "values": (1,)}, "values and make"),
+    ],
+)
+def test_facts_of_the_wrong_kind_are_refused(facts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        Sample("Doubled", print, ((4,),), **facts)
+
+
+def test_equal_lengths_are_untied_and_one_of_one_is_tried() -> None:
+    shapes = {one.sample.shapes for one in sizes.untied(doubled())}
+    two = Sample("Doubled", print, ((4, 5), (4, 5)))
+
+    assert {((4, 7),), ((7, 4),)} == shapes
+    assert ((1, 5), (4, 5)) in {one.sample.shapes for one in sizes.broadcast(two)}
+    assert ((4, 5), (4, 1)) in {one.sample.shapes for one in sizes.broadcast(two)}
+    assert any(one.arrays[0].size > 1 << 16 for one in sizes.large(two))
+
+
+def test_integers_are_tried_at_their_edges_in_all_pairs() -> None:
+    sample = Sample("Doubled", print, ((50,), (50,)), "int32")
+    pairs = {
+        pair
+        for one in specials.edges(sample)
+        for pair in zip(*(array.tolist() for array in one.arrays), strict=True)
+    }
+
+    least, most = -(2**31), 2**31 - 1
+    assert {(least, -1), (1, 32), (most, most), (0, 0), (-1, 33)} <= pairs
+    from_zero = Sample("Doubled", print, ((50,),), "int32", low=0, high=9)
+    assert all(one.arrays[0].min() >= 0 for one in specials.edges(from_zero))
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        (np.s_[:, 9], "all in the last column"),
+        (np.s_[:, 7:], "all from column 7 on"),
+        (np.s_[3], "all in row 3"),
+        (np.s_[:, 1::4], "all in every 4th column from 1 on"),
+        (np.s_[:], "all elements"),
+    ],
+)
+def test_the_places_of_wrong_elements_are_told(where: Any, words: str) -> None:
+    wrong = np.zeros((8, 10), bool)
+    wrong[where] = True
+
+    assert pattern(wrong, [], []) == words
+
+
+def test_the_numbers_of_wrong_elements_are_told() -> None:
+    x = np.linspace(-2, 2, 41)
+
+    assert pattern(x < -1.02, [x], ["x"]) == "all with x < -1.05"
+    assert pattern(np.abs(x) > 1.5, [x], ["x"]).startswith("all with |x| > 1.5")
+    assert pattern(x < -3, [x], ["x"]) == ""
+
+
+def test_a_wrong_gradient_is_shown_with_its_input_and_what_is_common() -> None:
+    sample = doubled(shapes=((20,),))
+    wk.register_gradient("Doubled", lambda dy, x: dy * wk.where(x < -1.0, 3.0, 2.0))
+    report = check_kernel("Doubled", [sample], sections=("gradient",))
+
+    (found,) = [one for one in report.findings if one.code == "wrong-gradient"]
+    facts = dict(found.evidence)
+    assert {"got", "expected", "x", "wrong"} <= facts.keys()
+    assert "all with x < -" in facts["wrong"]
+
+
+def test_a_cause_is_told_once_with_where_else_it_shows() -> None:
+    sample = doubled()
+
+    def broken(dy: wk.Tensor) -> wk.Tensor:
+        raise RuntimeError("no rule yet")
+
+    wk.register_gradient("Doubled", broken)
+    report = check_kernel("Doubled", [sample], sections=("gradient",))
+
+    found = [one for one in report.findings if "no rule yet" in one.words]
+    assert len(found) == 1
+    assert "gradient parity" in dict(found[0].evidence)["also in"]
+    assert repr(report) == str(report)
+
+
+def test_slips_at_registration_are_told_on_any_backend() -> None:
+    with pytest.warns(RuntimeWarning, match="nothing calls opp. Did you mean 'op'"):
+        wk.wgsl_kernel("Slip", "fn opp(x: T) -> T { return x; }")
+    with pytest.warns(RuntimeWarning, match="taken for a path"):
+        wk.wgsl_kernel("Text", "fn op(x: T) -> T return x;")
+
+
+def test_pictures_have_their_titles_above_them() -> None:
+    plane = painted(np.zeros((20, 120)))
+    picture = titled(plane, ["got 0 to 1"])
+
+    assert picture.shape == (38, 120, 3)
+    assert (picture[:18] == 0).any()
+    assert (titled(plane, ["got 0 to 1"])[:18] != titled(plane, ["got 0 to 2"])[:18]).any()
+
+
+@pytest.mark.gpu
+def test_every_configuration_of_a_kernel_is_run() -> None:
+    (sample,) = [one for one in wk.testing.all_samples() if one.id == "TopK-2x1500-k=9"]
+    report = check_kernel("TopK", [sample], sections=("right",))
+
+    (row,) = [one for one in report.rows if one.check == "configurations"]
+    assert int(row.note.split()[0]) > 1
+
+
+def test_one_kernel_of_a_file_is_a_target(tmp_path: Path) -> None:
+    from wgsl_kernels.cli.check import CheckOptions, check_target
+
+    file = tmp_path / "two.py"
+    lines = ["import wgsl_kernels as wk", "for name in ('One', 'Two'):"]
+    lines += ["    wk.register_kernel(name, 'cpu', lambda x: x, signature=lambda x, /: x.like())"]
+    lines += ["    f = lambda x, name=name: wk.run(name, x)"]
+    lines += ["    wk.testing.add_samples(name, wk.testing.Sample(name, f, ((3,),)))"]
+    file.write_text("\n".join(lines))
+    verdict = check_target(f"{file}:Two", CheckOptions(backends=("cpu",), sections=("right",)))
+
+    assert [one.kernel for one in verdict.reports] == ["Two"]
+    with pytest.raises(wk.KernelNotFound, match="has no kernel 'Three'; known: One, Two"):
+        check_target(f"{file}:Three", CheckOptions())
