@@ -104,6 +104,11 @@ lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
 other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them with Tint, where Node is
 	python -m tests.templates.other_compilers
 
+.PHONY: browser
+browser: $(SETUP) ## Export programs and run them in Node and in headless Chromium, held against Python
+	scripts/setup_system.sh chromium
+	python -m tests.web.browser
+
 .PHONY: docs
 docs: $(SETUP) ## Build docs/_build/html; a warning is an error
 	python -m sphinx -b html -W --keep-going --quiet docs docs/_build/html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +15,7 @@ from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.drivers.abilities import driver_closing, driver_started
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.registry.registrations import announce_change
 from wgsl_kernels.engine.registry.registry import lend_kernels
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes
 
 NAME = "portable"
+_turn = threading.Lock()
 
 
 class Stage(NamedTuple):
@@ -144,13 +147,15 @@ class PortableBackend(WebGpuBackend):
 def portable_backend(
     limits: Mapping[str, int], features: frozenset[str]
 ) -> Iterator[PortableBackend]:
-    """Start a backend for a block; it has the kernels of ``webgpu``."""
-    lend_kernels(NAME, "webgpu")
-    driver = PortableBackend(limits, features)
-    driver_started(driver)
-    try:
-        yield driver
-    finally:
-        driver_closing(driver)
-        driver.close()
-        lend_kernels(NAME, None)
+    """Start a backend for a block; it has the kernels of ``webgpu``. Blocks take turns."""
+    with _turn:
+        lend_kernels(NAME, "webgpu")
+        driver = PortableBackend(limits, features)
+        driver_started(driver)
+        try:
+            yield driver
+        finally:
+            driver_closing(driver)
+            driver.close()
+            lend_kernels(NAME, None)
+            announce_change(("backend", NAME))  # plans are found by the name, and hold the driver

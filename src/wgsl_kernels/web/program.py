@@ -86,7 +86,7 @@ class _Writer:
         return self._program
 
     def _buffer(self, role: str, nbytes: int, **more: Any) -> int:
-        self._buffers.append({"role": role, "bytes": max(-(-nbytes // 4) * 4, 4), **more})
+        self._buffers.append({"role": role, "bytes": max(nbytes, 4), **more})
         return len(self._buffers) - 1
 
     def _inputs(self) -> list[dict[str, Any]]:
@@ -113,10 +113,8 @@ class _Writer:
         return found
 
     def _tensor_buffer(self, role: str, name: str, spec: Spec, **more: Any) -> int:
-        nbytes = device_bytes(spec.size, spec.dtype)
-        return self._buffer(
-            role, nbytes, name=name, dtype=str(spec.dtype), shape=list(spec.shape), **more
-        )
+        facts = {"name": name, "dtype": str(spec.dtype), "shape": list(spec.shape)}
+        return self._buffer(role, _words_of(spec), **facts, **more)
 
     def _tensor(self, name: str, values: Array) -> str:
         """Have a tensor in the file of weights; return what it is called there."""
@@ -193,7 +191,7 @@ class _Writer:
             {
                 "shader": path,
                 "entryPoint": stage.entry,
-                "constants": stage.constants,
+                "constants": {name: float(one) for name, one in stage.constants.items()},
                 "bindings": entries,
             }
         )
@@ -219,6 +217,8 @@ class _Writer:
                     if form.constant is not None
                     else self._slot_of(form.output or 0, name, spec)
                 )
+            if self._buffers[buffer]["role"] == "temporary":
+                self._buffers[buffer].update(role="output", name=name)
             found.append(_described(name, buffer, spec))
         return found
 
@@ -226,9 +226,6 @@ class _Writer:
         """Return the buffer that holds an array that the run makes."""
         one = self._traced.run._replay._outputs[output]
         if one.slot >= 0:
-            buffer = self._buffers[self._slots[one.slot]]
-            if buffer["role"] == "temporary":
-                buffer["role"] = "output"
             return self._slots[one.slot]
         if one.constant is not None and one.constant.host is not None:
             return self._constant(name, one.constant.host.values, spec)
@@ -251,7 +248,7 @@ class _Writer:
         for number, one in enumerate(traced.updates, start=traced.run._outputs):
             state = self._variable(one)
             source = self._slot_of(number, one.name or "variable", one.spec)
-            nbytes = self._buffers[state]["bytes"]
+            nbytes = _words_of(one.spec)
             if source == state or not one.size:
                 continue
             if self._buffers[source]["role"] == "state":
@@ -276,6 +273,11 @@ class _Writer:
                 messages[str(code)] = words.replace(str(_SOME_VALUE), "{value}")
             slots.append(messages)
         return {"buffer": self._block(self._status), "slots": slots}
+
+
+def _words_of(spec: Spec) -> int:
+    """Return the bytes of a tensor on a device, whole words."""
+    return -(-device_bytes(spec.size, spec.dtype) // 4) * 4
 
 
 def _described(name: str, buffer: int, spec: Spec) -> dict[str, Any]:
