@@ -52,7 +52,10 @@ def main() -> int:
     module = files("wgsl_kernels.web") / "page" / "wgsl-kernels.js"
     wrong = 0
     with wk.web.serve(folder, open=False) as server:
-        for name, script, last in (("Node", "node.mjs", module), ("Chromium", "chromium.mjs", chromium)):
+        for name, script, last in (
+            ("Node", "node.mjs", module),
+            ("Chromium", "chromium.mjs", chromium),
+        ):
             start = time.perf_counter()
             wrong += _judged(name, found, _run(node, HERE / script, server.url, str(last)))
             print(f"{name}: {time.perf_counter() - start:.1f} s")

@@ -50,16 +50,19 @@ class TracingDevice(NumpyDevice):
     """A device that compiles and runs nothing, and has only the values that the host wrote."""
 
     def create_buffer(self, *, label: str, size: int, usage: int) -> PortableBuffer:
+        """Return a buffer of zeros."""
         return PortableBuffer(size)
 
     def create_compute_pipeline(  # type: ignore[override]  # what stands for a pipeline here
         self, *, label: str, layout: object, compute: Mapping[str, Any]
     ) -> Stage:
+        """Return what would be compiled."""
         return Stage(compute["module"], compute["entry_point"], dict(compute["constants"]))
 
     def create_bind_group(  # type: ignore[override]  # of a group only what it writes
         self, *, label: str, layout: Any, entries: Sequence[Mapping[str, Any]]
     ) -> list[PortableBuffer]:
+        """Return the buffers that a dispatch writes."""
         written = {one["binding"] for one in layout if one["buffer"]["type"] == "storage"}
         return [one["resource"]["buffer"] for one in entries if one["binding"] in written]
 
@@ -101,6 +104,7 @@ class PortableAdapter:
     def request_device_sync(
         self, *, required_features: Sequence[str], required_limits: Mapping[str, int]
     ) -> TracingDevice:
+        """Return a device of these features."""
         return TracingDevice(self.info.limits, frozenset(required_features), 0)
 
 
@@ -108,6 +112,11 @@ class PortableDevice(Device):
     """The device, which refuses to read what only a browser will compute."""
 
     def read(self, storage: Storage, offset: int, nbytes: int) -> Bytes:
+        """Refuse to.
+
+        Raises:
+            ArgumentError: There are bytes to read.
+        """
         if nbytes:
             raise ArgumentError(
                 f"export: values are read on the host at {user_line()}; in a browser nothing of "

@@ -45,9 +45,7 @@ class WebProgram:
     pipelines: list[Pipeline] = field(default_factory=list["Pipeline"])
 
 
-def program_of(
-    traced: Traced, limits: Mapping[str, int], features: Sequence[str]
-) -> WebProgram:
+def program_of(traced: Traced, limits: Mapping[str, int], features: Sequence[str]) -> WebProgram:
     """Return a traced function as a page loads it."""
     return _Writer(traced, limits, features).written()
 
@@ -59,7 +57,7 @@ class _Writer:
         self._traced = traced
         self._buffers: list[dict[str, Any]] = []
         self._blocks: dict[Any, int] = {}
-        replay = traced.run._replay
+        replay = traced.replay
         self._outside = {one.block for one in replay._kept}
         self._status = None if replay._status is None else replay._status.storage.block
         self._slots: list[int] = []
@@ -70,7 +68,7 @@ class _Writer:
         self._program = WebProgram({"format": FORMAT, "version": VERSION, "requires": requires})
 
     def written(self) -> WebProgram:
-        replay = self._traced.run._replay
+        replay = self._traced.replay
         content = self._program.content
         content["inputs"] = self._inputs()
         for nbytes in replay._made:
@@ -224,7 +222,7 @@ class _Writer:
 
     def _slot_of(self, output: int, name: str, spec: Spec) -> int:
         """Return the buffer that holds an array that the run makes."""
-        one = self._traced.run._replay._outputs[output]
+        one = self._traced.replay._outputs[output]
         if one.slot >= 0:
             return self._slots[one.slot]
         if one.constant is not None and one.constant.host is not None:

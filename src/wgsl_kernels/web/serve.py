@@ -66,7 +66,7 @@ class _Handler(SimpleHTTPRequestHandler):
 def serve(
     folder: str | os.PathLike[str],
     port: int = 0,
-    open: bool = True,  # noqa: A002  the contract fixes the name
+    open: bool = True,
 ) -> Server:
     """Serve a folder to browsers of this machine.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from weakref import ref
 
 import numpy as np
@@ -20,7 +20,9 @@ from wgsl_kernels.web.portable import NAME
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from wgsl_kernels.backends.webgpu.capturing.replay import GpuReplay
     from wgsl_kernels.engine.capture.captured_run import CapturedRun
+    from wgsl_kernels.engine.drivers.abilities import RecordingDriver
     from wgsl_kernels.engine.execution.variables import Variable
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.web.portable import PortableBackend
@@ -30,7 +32,8 @@ class Traced(NamedTuple):
     """A function's one run.
 
     Attributes:
-        run: Its dispatches, as a captured function would replay them.
+        run: What a captured function would replay.
+        replay: Its dispatches.
         inputs: The tensors it was given, by name.
         outputs: The names of what it returns, in the order of ``run``'s results.
         variables: Those that it reads, in the order of ``run``'s inputs.
@@ -39,6 +42,7 @@ class Traced(NamedTuple):
     """
 
     run: CapturedRun
+    replay: GpuReplay
     inputs: Mapping[str, Tensor]
     outputs: list[str]
     variables: list[Variable]
@@ -54,7 +58,7 @@ def traced(f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBac
         DTypeError: Strings, or a dtype that the driver lacks.
     """
     label = str(getattr(f, "__qualname__", type(f).__name__))
-    with context.changed(driver=driver, config={"deterministic": True}):
+    with context.changed(driver=driver, config={"deterministic": True, "fallback": "silent"}):
         given = {name: _input(name, one, driver) for name, one in inputs.items()}
         trial = ExportTrial(driver, [*given.values()])
         names: list[str] = []
@@ -70,7 +74,8 @@ def traced(f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBac
             trial.drop_copies()
     if isinstance(run, str):
         raise ArgumentError(f"export: {label} is no program: {run}.")
-    return Traced(run, given, names, trial.variables, trial.updates, trial.values)
+    replay = cast("GpuReplay", run._replay)
+    return Traced(run, replay, given, names, trial.variables, trial.updates, trial.values)
 
 
 def _input(name: str, given: Any, driver: PortableBackend) -> Tensor:
@@ -121,7 +126,7 @@ class ExportTrial(Trial):
     """
 
     def __init__(self, driver: PortableBackend, leaves: list[Tensor]) -> None:
-        super().__init__(driver, None, leaves)
+        super().__init__(cast("RecordingDriver", driver), None, leaves)
         self._target = driver
         self._copied: list[Tensor] = []
         self.variables: list[Variable] = []
@@ -136,9 +141,9 @@ class ExportTrial(Trial):
         """
         if tensor._driver is self._driver and tensor._array.host is None:
             raise ArgumentError(
-                f"export: the op at {user_line()} runs on cpu, since it has no WGSL kernel, or none "
-                "for these dtypes (no shader has float64 or strings); in a browser there is no cpu "
-                "backend."
+                f"export: the op at {user_line()} runs on cpu, since it has no WGSL kernel, or "
+                "none for these dtypes (no shader has float64 or strings); in a browser there is "
+                "no cpu backend."
             )
         self._copied.append(tensor)
 
@@ -161,14 +166,8 @@ class ExportTrial(Trial):
 
     def _values_of(self, variable: Variable) -> Array:
         if variable._id not in self.values:
-            array, driver = variable._array, variable._driver
-            known = array.host if driver is self._driver else None
-            if driver is self._driver and known is None and variable.size:
-                raise ArgumentError(
-                    f"export: the variable {variable.name!r} is made in the function, of values "
-                    "that a device computes. Call the function once before, or make it outside."
-                )
-            self.values[variable._id] = np.array(driver.download(array, variable.spec))
+            values = variable._driver.download(variable._array, variable.spec)
+            self.values[variable._id] = np.array(values)
         return self.values[variable._id]
 
     def _finish(self, result: Any) -> CapturedRun | str:
@@ -183,8 +182,8 @@ class ExportTrial(Trial):
                 self._make_contiguous(one)
         run = super()._finish(result)
         if not isinstance(run, str):
-            self.variables = [one for back in run._variables if (one := back()) is not None]
-            self.updates = [one for back in run._updates if (one := back()) is not None]
+            self.variables = [cast("Variable", back()) for back in run._variables]
+            self.updates = [cast("Variable", back()) for back in run._updates]
             for one in self.updates:
                 self._values_of(one)
         return run
