@@ -45,6 +45,10 @@ build/.system: scripts/setup_system.sh | $(VENV)/.installed
 demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/demo/
 	python $(DEMO)
 
+.PHONY: demo-web
+demo-web: $(SETUP) ## Train on the digits and write a page that recognises drawn ones, build/demo-web/; SERVE=1 serves it
+	python examples/digits/web.py $(if $(SERVE),--serve)
+
 .PHONY: demo-cluster
 demo-cluster: $(SETUP) ## Train the digits on two processes, one of which is killed; writes build/demo-cluster/
 	python examples/digits/cluster.py

@@ -31,7 +31,7 @@ HERE = Path(__file__).resolve().parent
 HOME = HERE.parents[1] / "build" / "browser"
 PACKAGES = {"webgpu": NODE_PACKAGES["webgpu"], "puppeteer-core": "24.43.1"}
 SWIFTSHADER = Path("/usr/lib/chromium/vk_swiftshader_icd.json")
-SECONDS = 300
+SECONDS = 900
 
 
 def main() -> int:

@@ -38,6 +38,10 @@ class Server:
         self._server.server_close()
         self._thread.join()
 
+    def wait(self) -> None:
+        """Wait until it is closed, or Ctrl-C."""
+        self._thread.join()
+
     def __enter__(self) -> Server:
         return self
 
