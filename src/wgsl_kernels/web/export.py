@@ -16,7 +16,7 @@ from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.formats.tensor_header import STORED, packed
-from wgsl_kernels.web.portable import portable_backend
+from wgsl_kernels.web.portable import portable_backend, stage_of
 from wgsl_kernels.web.program import WebProgram, kebab, program_of
 from wgsl_kernels.web.tracing import traced
 
@@ -123,7 +123,7 @@ def _compile(program: WebProgram) -> None:
     """Have the compiler of this machine's WebGPU read every text."""
     device: Any = find_driver("webgpu").open()  # type: ignore[attr-defined]  # it is that backend
     for one in program.pipelines:
-        stage, layout = one.handle, one.layout
+        stage, layout = stage_of(one), one.layout
         bindings = [(each.number, each.kind) for each in layout.storages]
         if layout.uniform is not None:
             bindings.append((layout.uniform, "uniform"))

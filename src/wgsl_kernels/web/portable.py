@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from wgsl_kernels.backends.simulator.gpu import CALLS, NumpyBuffer, NumpyDevice
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
@@ -21,6 +21,7 @@ from wgsl_kernels.engine.registry.registry import lend_kernels
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes
 
@@ -34,6 +35,11 @@ class Stage(NamedTuple):
     text: str
     entry: str
     constants: Mapping[str, float]
+
+
+def stage_of(pipeline: Pipeline) -> Stage:
+    """Return what a pipeline of this device is made of."""
+    return cast("Stage", pipeline.handle)
 
 
 class PortableBuffer(NumpyBuffer):

@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.web.portable import stage_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,7 +177,7 @@ class _Writer:
         program = self._program
         number = self._pipelines[id(pipeline)] = len(program.pipelines)
         program.pipelines.append(pipeline)
-        stage, layout = pipeline.handle, pipeline.layout
+        stage, layout = stage_of(pipeline), pipeline.layout
         path = next((one for one, text in program.texts.items() if text == stage.text), None)
         if path is None:
             words = re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-")[:40]

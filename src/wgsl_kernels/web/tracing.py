@@ -101,10 +101,9 @@ def _named(result: Any, label: str, path: str = "") -> dict[str, Tensor]:
     pairs: list[tuple[str, Any]]
     if isinstance(result, dict):
         pairs = [(str(name), one) for name, one in result.items()]
-    elif isinstance(result, tuple) and hasattr(result, "_fields"):
-        pairs = [*zip(result._fields, result, strict=True)]
     elif isinstance(result, (list, tuple)):
-        pairs = [(str(number), one) for number, one in enumerate(result)]
+        fields = getattr(result, "_fields", map(str, range(len(result))))  # a named tuple has names
+        pairs = [*zip(fields, result, strict=True)]
     else:
         raise ArgumentError(
             f"export: {label} returns a {type(result).__name__}; want tensors, in dictionaries, "
