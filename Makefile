@@ -45,6 +45,10 @@ build/.system: scripts/setup_system.sh | $(VENV)/.installed
 demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/demo/
 	python $(DEMO)
 
+.PHONY: demo-web
+demo-web: $(SETUP) ## Train on the digits and write a page that recognises drawn ones, build/demo-web/; SERVE=1 serves it
+	python examples/digits/web.py $(if $(SERVE),--serve)
+
 .PHONY: demo-cluster
 demo-cluster: $(SETUP) ## Train the digits on two processes, one of which is killed; writes build/demo-cluster/
 	python examples/digits/cluster.py
@@ -103,6 +107,11 @@ lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
 .PHONY: other-compilers
 other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them with Tint, where Node is
 	python -m tests.templates.other_compilers
+
+.PHONY: browser
+browser: $(SETUP) ## Export programs and run them in Node and in headless Chromium, held against Python
+	scripts/setup_system.sh chromium
+	python -m tests.web.browser
 
 .PHONY: docs
 docs: $(SETUP) ## Build docs/_build/html; a warning is an error

@@ -15,6 +15,8 @@ CLASSES = 10
 class Digits:
     """Images [count, 8, 8, 1] of mean 0 and spread 1, and labels [count] from 0 to 9.
 
+    ``center`` and ``spread`` are those of the counts from 0 to 16 that they were made of.
+
     Source: Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, UCI, 1998.
     """
 
@@ -22,6 +24,8 @@ class Digits:
     labels: np.ndarray
     test_images: np.ndarray
     test_labels: np.ndarray
+    center: float
+    spread: float
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,11 @@ def load(seed: int) -> Digits:
     parts: Any = train_test_split(
         found.images, labels, test_size=0.2, random_state=seed, stratify=labels
     )
-    center, spread = parts[0].mean(), parts[0].std()
+    center, spread = float(parts[0].mean()), float(parts[0].std())
     train, test = (
         ((images - center) / spread).astype(np.float32)[..., np.newaxis] for images in parts[:2]
     )
-    return Digits(images=train, labels=parts[2], test_images=test, test_labels=parts[3])
+    return Digits(train, parts[2], test, parts[3], center, spread)
 
 
 def batches(digits: Digits, size: int, seed: int, epoch: int) -> Iterator[Batch]:

@@ -114,6 +114,7 @@ if _TYPE_CHECKING:
     from wgsl_kernels import nn as nn
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
+    from wgsl_kernels import web as web
     from wgsl_kernels.engine.drivers.backends import backends as backends
     from wgsl_kernels.engine.observe.facade import engine as engine
     from wgsl_kernels.nn.summary import summary as summary
@@ -130,7 +131,7 @@ _register_own()
 _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
-_LAZY = ("data", "dev", "nn", "testing", "tfjs")
+_LAZY = ("data", "dev", "nn", "testing", "tfjs", "web")
 _OF_LAYERS = {"load_weights": "nn.weights", "summary": "nn.summary"}
 
 

@@ -187,7 +187,7 @@ def assign_all(pairs: Iterable[tuple[Variable, Any]]) -> None:
         ShapeError, DTypeError, DisposedTensorError: As there; nothing has changed then.
     """
     given = [(one, one._taking(value)) for one, value in pairs]
-    new = [(one, value._array_on(value._driver), value._driver) for one, value in given]
+    new = [(one, *value._array_and_driver()) for one, value in given]
     now = context.current()
     if now.interceptors:
         for one, value in given:

@@ -65,7 +65,7 @@ class Variable(Assigning, Tensor):
             DisposedTensorError: The variable was disposed, or the value.
         """
         given = self._taking(value)
-        array, driver = given._array_on(given._driver), given._driver
+        array, driver = given._array_and_driver()
         now = context.current()
         if now.interceptors:
             note_assignment(self, given)
@@ -111,8 +111,14 @@ class Variable(Assigning, Tensor):
         watch = context.current().watch
         return Tensor._array_on(self if watch is None else watch.shown(self), driver)
 
+    def _array_and_driver(self) -> tuple[Any, Driver]:
+        """Return the array of what this thread or task sees as the values, and whose it is."""
+        watch = context.current().watch
+        shown = self if watch is None else watch.shown(self)
+        return Tensor._array_on(shown, shown._driver), shown._driver
+
     def __copy__(self) -> Variable:
-        array, driver = self._array_on(self._driver), self._driver
+        array, driver = self._array_and_driver()
         if context.current().watch is not None:
             # what records or puts back knows a variable by its array
             array = driver.upload(self.numpy(), self.spec)

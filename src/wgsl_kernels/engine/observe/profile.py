@@ -227,12 +227,13 @@ def time(f: Callable[[], Any]) -> Times:
 def evaluate(*tensors: Any) -> None:
     """Force the pending work of these tensors and submit it, without waiting."""
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
-        driver = tensors[0]._driver
-        driver.evaluate([tensors[0]._array_on(driver)])
+        array, driver = tensors[0]._array_and_driver()
+        driver.evaluate([array])
         return
     by_driver: dict[Driver, list[Any]] = {}
     for one in tensors_in(tensors):
-        by_driver.setdefault(one._driver, []).append(one._array_on(one._driver))
+        array, driver = one._array_and_driver()
+        by_driver.setdefault(driver, []).append(array)
     for driver, arrays in by_driver.items():
         driver.evaluate(arrays)
 

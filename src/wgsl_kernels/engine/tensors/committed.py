@@ -30,7 +30,7 @@ class CommittedTensor(Tensor):
 
 def committed(x: Tensor) -> Tensor:
     """Return a tensor that is committed to the backend of ``x``, whose values it shares."""
-    return made(CommittedTensor(x.spec, x._array_on(x._driver), x._driver))
+    return made(CommittedTensor(x.spec, *x._array_and_driver()))
 
 
 def committed_driver(inputs: Iterable[Any]) -> Driver | None:

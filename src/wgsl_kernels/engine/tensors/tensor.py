@@ -133,6 +133,10 @@ class Tensor(Methods, Operators, Reading, Standard):
             self._copies[driver.name] = driver.upload(values, self.spec)
         return self._copies[driver.name]
 
+    def _array_and_driver(self) -> tuple[Any, Driver]:
+        """Return the array where it is, and whose it is; for the engine."""
+        return self._array_on(self._driver), self._driver
+
     def _was_disposed(self) -> DisposedTensorError:
         return DisposedTensorError(
             f"tensor of shape {show(self.shape)} and dtype {self.dtype} was disposed; "
@@ -149,10 +153,11 @@ class Tensor(Methods, Operators, Reading, Standard):
         """Return the values as `numpy` does, in a reading that tapes need not know of."""
         if context.current().interceptors:
             note_reading(self)
-        return self._driver.download(self._array_on(self._driver), self.spec)
+        array, driver = self._array_and_driver()
+        return driver.download(array, self.spec)
 
     def __copy__(self) -> Tensor:
-        twin = made(Tensor(self.spec, self._array_on(self._driver), self._driver))
+        twin = made(Tensor(self.spec, *self._array_and_driver()))
         twin._is_kept = self._is_kept
         return twin
 
@@ -187,7 +192,7 @@ class Tensor(Methods, Operators, Reading, Standard):
 
 def with_values_of(tensor: Tensor) -> Tensor:
     """Return a new tensor of the same values, which no tape follows from it."""
-    new = made(Tensor(tensor.spec, tensor._array_on(tensor._driver), tensor._driver))
+    new = made(Tensor(tensor.spec, *tensor._array_and_driver()))
     if context.current().interceptors:
         note_copy(new, tensor)
     return new

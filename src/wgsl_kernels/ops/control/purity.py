@@ -81,7 +81,7 @@ def _is_in_use(variable: Variable) -> bool:
 
 
 def values_of(variable: Variable) -> Tensor:
-    return Tensor(variable.spec, variable._array_on(variable._driver), variable._driver)
+    return Tensor(variable.spec, *variable._array_and_driver())
 
 
 class _InputObserver:
@@ -122,7 +122,7 @@ class Pure:
         count = len(carry) - len(assigned)
         pairs = zip(assigned, carry[count:], strict=True)
         watch = VariableWatch()
-        watch.assign([(one, new._array_on(new._driver), new._driver) for one, new in pairs])
+        watch.assign([(one, *new._array_and_driver()) for one, new in pairs])
         given = zip(self._needs.closed_over, closed_over, strict=True)
         replaced = _Replaced({old._id: new for old, new in given})
         try:

@@ -1,0 +1,49 @@
+"""Train the network and write a page on which one draws a digit and sees it recognised."""
+
+import argparse
+import shutil
+from pathlib import Path
+
+import numpy as np
+
+import wgsl_kernels as wk
+from data import load
+from model import Network
+from training import Settings, train
+
+PAGE = Path(__file__).with_name("draw.html")
+
+
+def main() -> None:
+    """Train on ``cpu``, export, and say where the page is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=12, help="how often each image is seen")
+    parser.add_argument("--output", type=Path, default=Path("build/demo-web"))
+    parser.add_argument("--serve", action="store_true", help="serve it until Ctrl-C")
+    options = parser.parse_args()
+    digits = load(0)
+    run = train("cpu", digits, Settings(options.epochs, 32, 0), lambda loss: None)
+    print(f"{run.accuracy:.2%} of the held-out digits are right")
+    with wk.use_backend("cpu"):
+        network = Network(run.values[-1])
+
+    def recognise(counts: wk.Tensor) -> dict[str, wk.Tensor]:
+        logits = network((counts - digits.center) / digits.spread)
+        return {"logits": logits, "probabilities": wk.softmax(logits)}
+
+    counts = np.zeros((1, 8, 8, 1), np.float32)
+    wk.web.export(recognise, options.output / "digits", {"counts": counts})
+    shutil.copy(PAGE, options.output / "index.html")
+    if not options.serve:
+        print(f"page: {options.output / 'index.html'}; make demo-web SERVE=1 serves it")
+        return
+    with wk.web.serve(options.output, open=False) as server:
+        print(f"page: {server.url} until Ctrl-C", flush=True)
+        try:
+            server.wait()
+        except KeyboardInterrupt:
+            print()
+
+
+if __name__ == "__main__":
+    main()
