@@ -165,6 +165,7 @@ def near(f: Callable[[Array], Array], x: Array, at: Array, h: float = 1e-6) -> A
     return found
 
 
+@pytest.mark.sampled(one_in=8)
 @pytest.mark.parametrize("seed", range(100))
 def test_a_random_accumulation_agrees_with_differences_twice(seed: int) -> None:
     chosen = random.Random(seed)
@@ -202,6 +203,7 @@ def test_a_random_accumulation_agrees_with_differences_twice(seed: int) -> None:
                 np.testing.assert_allclose(got.numpy(), want, atol=2e-4 * scale, err_msg=text)
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", NORMALIZED)
 @pytest.mark.parametrize("shape", [(3, 7), (2, 80), (65, 4)])
 def test_a_normalization_has_the_gradients_of_differences(name: str, shape: Any) -> None:

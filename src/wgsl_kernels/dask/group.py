@@ -140,11 +140,12 @@ class GroupPlugin(WorkerPlugin):
         run = key[0]
         try:
             asked = self.worker.rpc(sender).wgsl_kernels_call(run=run)
-            number, name = await asyncio.wait_for(asked, seconds)
+            answer: Any = await asyncio.wait_for(asked, seconds)
         except TimeoutError:
             raise PeerLost(sender, f"did not answer within {seconds:g} s") from None
         except OSError as error:
             raise PeerLost(sender) from error
+        number, name = answer
         own, mine = self.calls[run]
         if key in self.box or (not name and not number):  # it came, or that program begins later
             return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -83,7 +84,7 @@ def varied(sample: Sample) -> Iterator[Case]:
 
     Those that its function has defaults for are varied, too; the signature may refuse a value.
     """
-    parameters = parameters_of(sample.f)
+    parameters = parameters_of(inspect.unwrap(sample.f))
     defaults = {one: parameters.defaults.get(one) for one in parameters.keyword_only}
     arrays = tuple(arrays_for(sample))
     rank = max((one.ndim for one in arrays), default=0)

@@ -70,8 +70,9 @@ def _element(at: Any) -> tuple[str, tuple[int, ...] | None]:
         return "", (at,)
     if isinstance(at, (tuple, list)) and all(isinstance(one, int) for one in at):
         return "", tuple(at)
-    match = _AT.fullmatch(at.strip()) if isinstance(at, str) else None
-    if match is None or not at.strip():
+    text = at.strip() if isinstance(at, str) else ""
+    match = _AT.fullmatch(text) if text else None
+    if match is None:
         raise ArgumentError(f"step: at is {shown(at)}; want an element, as 'y[3, 5]' or (3, 5).")
     name, numbers = match.groups()
     index = tuple(map(int, numbers.split(","))) if numbers else None
