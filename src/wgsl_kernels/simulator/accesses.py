@@ -1,7 +1,7 @@
 """Who read and wrote which part of memory: races, reads of what is not set, indices outside.
 
-A barrier orders the invocations of one workgroup; nothing orders those of two but the end of the
-dispatch. Each number of 16 or 32 bits is looked at by itself, so that parts of vectors and structs
+A barrier orders the invocations of one workgroup, where they access the kind of memory that it is
+for; nothing orders those of two but the end of the dispatch. Each number of 16 or 32 bits is looked at by itself, so that parts of vectors and structs
 are, too.
 Source: WebGPU Shading Language, section 14.5, memory model.
 """
@@ -79,18 +79,23 @@ class AccessLog:
     found: dict[tuple[Kind, int], Access] = field(default_factory=dict[tuple[Kind, int], Access])
     _workgroup: int = 1
     _first: int = 0
-    _phase: int = 0
+    _phases: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
     _shadows: dict[tuple[int, int], _Shadow] = field(default_factory=dict[tuple[int, int], _Shadow])
     _kept: list[Memory] = field(default_factory=list["Memory"])
 
     def begin(self, workgroup: int, first: int) -> None:
         """Note that workgroups of so many invocations begin, the first of which has a number."""
         self._workgroup, self._first = workgroup, first
-        self._phase += 1
+        self.passed_barrier()
 
-    def passed_barrier(self) -> None:
-        """Note that all invocations have come to a barrier."""
-        self._phase += 1
+    def passed_barrier(self, of_workgroup: bool | None = None) -> None:
+        """Note that all invocations have come to a barrier.
+
+        Args:
+            of_workgroup: Whether it is for workgroup memory, or for storage; None for both.
+        """
+        for one in self._phases if of_workgroup is None else (of_workgroup,):
+            self._phases[one] += 1
 
     def outside(
         self, memory: Memory, at: Any, lanes: Any, length: int, site: int, stride: int
@@ -107,7 +112,7 @@ class AccessLog:
         if memory.is_workgroup and (bare := writer < 0).any():
             one = int(np.argmax(bare))
             self._note("unset", site, memory, self._index(memory, at[one], size), 0, lanes[one])
-        against = self._unordered(writer, who, shadow.write_phase[real])
+        against = self._unordered(memory, writer, who, shadow.write_phase[real])
         if against.any():
             one = int(np.argmax(against))
             place = self._index(memory, at[one], size)
@@ -115,10 +120,11 @@ class AccessLog:
             self._note("read-race", site, memory, place, 0, lanes[one], *before)
         fresh = shadow.earliest[real] < 0
         shadow.earliest[real[fresh][::-1]] = who[fresh][::-1]
-        fresh = shadow.read_phase[real] != self._phase
+        fresh = shadow.read_phase[real] != self._phases[memory.is_workgroup]
         shadow.first_reader[real[fresh][::-1]] = who[fresh][::-1]
         shadow.reader[real] = who
-        shadow.read_phase[real], shadow.read_site[real] = self._phase, site
+        shadow.read_site[real] = site
+        shadow.read_phase[real] = self._phases[memory.is_workgroup]
 
     def wrote(self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int) -> None:
         """Note that invocations write numbers."""
@@ -130,7 +136,7 @@ class AccessLog:
             place = self._index(memory, at[two], size)
             self._note("write-race", site, memory, place, 0, lanes[two], int(who[one]), site)
         writer = shadow.writer[real]
-        against = self._unordered(writer, who, shadow.write_phase[real])
+        against = self._unordered(memory, writer, who, shadow.write_phase[real])
         if against.any():
             one = int(np.argmax(against))
             place = self._index(memory, at[one], size)
@@ -141,7 +147,7 @@ class AccessLog:
             (shadow.reader, phase), (shadow.first_reader, phase), (shadow.earliest, -1)
         ):  # fmt: skip
             reader = readers[real]
-            against = self._unordered(reader, who, when)
+            against = self._unordered(memory, reader, who, when)
             if against.any():
                 one = int(np.argmax(against))
                 place = self._index(memory, at[one], size)
@@ -154,7 +160,8 @@ class AccessLog:
         """Note that numbers have values now, which an atomic function may have given them."""
         shadow = self._shadow(memory, size)
         shadow.writer[real] = lanes + self._first
-        shadow.write_phase[real], shadow.write_site[real] = self._phase, site
+        shadow.write_site[real] = site
+        shadow.write_phase[real] = self._phases[memory.is_workgroup]
 
     def writer(self, memory: Memory, real: int, size: int) -> tuple[int, int]:
         """Return who wrote a number last and at which place of the text, -1 where nobody did."""
@@ -169,10 +176,11 @@ class AccessLog:
                 if shadow is not None:
                     yield memory, size, shadow.writer
 
-    def _unordered(self, before: Any, who: Any, phase: Any) -> Any:
+    def _unordered(self, memory: Memory, before: Any, who: Any, phase: Any) -> Any:
         """Say which accesses nothing orders behind those before."""
         group, other = who // self._workgroup, before // self._workgroup
-        return (before >= 0) & (before != who) & ((group != other) | (phase == self._phase))
+        now = self._phases[memory.is_workgroup]
+        return (before >= 0) & (before != who) & ((group != other) | (phase == now))
 
     def _shadow(self, memory: Memory, size: int) -> _Shadow:
         found = self._shadows.get((id(memory), size))

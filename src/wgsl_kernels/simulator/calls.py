@@ -44,11 +44,11 @@ class CallCompiler(ExpressionCompiler):
         if name.startswith(("subgroup", "quad")):
             return self.subgroup(node)
         if name in ("workgroupBarrier", "storageBarrier", "textureBarrier"):
-            return "R.barrier()"
+            return f"R.barrier({name == 'workgroupBarrier'})"
         if name == "workgroupUniformLoad":
-            self.write("R.barrier()")
+            self.write("R.barrier(True)")
             found = self.kept(self.read(self.pointed(node.arguments[0])))
-            self.write("R.barrier()")
+            self.write("R.barrier(True)")
             return found
         return self.builtin(node)
 

@@ -120,10 +120,10 @@ class Run:
         chosen = np.broadcast_to(places, inside.shape)[inside]
         view[chosen] = np.broadcast_to(value, inside.shape)[inside]
 
-    def barrier(self) -> None:
-        """Note that all invocations have come to a barrier."""
+    def barrier(self, of_workgroup: bool | None = None) -> None:
+        """Note that all invocations have come to a barrier; see `AccessLog.passed_barrier`."""
         if self.log is not None:
-            self.log.passed_barrier()
+            self.log.passed_barrier(of_workgroup)
 
     def atomic(
         self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, site: int, *given: Any
