@@ -135,7 +135,9 @@ class Tensor(Methods, Operators, Reading, Standard):
 
     def _array_and_driver(self) -> tuple[Any, Driver]:
         """Return the array where it is, and whose it is; for the engine."""
-        return self._array_on(self._driver), self._driver
+        if self._array is None:
+            raise self._was_disposed()
+        return self._array, self._driver
 
     def _was_disposed(self) -> DisposedTensorError:
         return DisposedTensorError(
