@@ -258,3 +258,15 @@ def test_one_kernel_of_a_file_is_a_target(tmp_path: Path) -> None:
     assert [one.kernel for one in verdict.reports] == ["Two"]
     with pytest.raises(wk.KernelNotFound, match="has no kernel 'Three'; known: One, Two"):
         check_target(f"{file}:Three", CheckOptions())
+
+
+def test_attributes_of_a_function_that_op_declares_are_varied() -> None:
+    @wk.op("Scaled")
+    def scaled(x: wk.Tensor, *, gain: float = 2.0) -> wk.Tensor:
+        """Return x * gain."""
+        return x
+
+    wk.cpu_kernel("Scaled")(lambda x, *, gain: x * gain)
+    wk.wgsl_kernel("Scaled", "struct Attrs { gain: T }\nfn op(x: T) -> T { return x * 2.0; }")
+    report = check_kernel("Scaled", [Sample("Scaled", scaled, ((3, 5),), rtol=1e-5)])
+    assert "wrong-for-attribute" in {one.code for one in report.findings}

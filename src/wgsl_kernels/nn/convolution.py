@@ -31,7 +31,7 @@ class Conv:
     """A filter that moves over sequences, images or volumes, channels last.
 
     Attributes:
-        weight: [*window, inputs / groups, outputs], of one, two or three axes of the window.
+        weight: ``[*window, inputs / groups, outputs]``, of one, two or three axes of the window.
         bias: [outputs], or None.
         strides: Elements between two places of the window: one number, or one per axis.
         pad: ``"valid"``, ``"same"``, or numbers; see `wgsl_kernels.conv2d`.
@@ -49,7 +49,7 @@ class Conv:
     __repr__ = shown_by_fields
 
     def __call__(self, x: TensorLike) -> Tensor:
-        """Return [batch, *places, outputs] of [batch, *lengths, inputs].
+        """Return ``[batch, *places, outputs]`` of ``[batch, *lengths, inputs]``.
 
         Raises:
             ShapeError: ``x`` has another rank or number of channels, or the window does not fit.
@@ -180,7 +180,7 @@ class ConvTranspose:
     """The transpose of `Conv`: each element spreads a filter over a larger result.
 
     Attributes:
-        weight: [*window, outputs, inputs].
+        weight: ``[*window, outputs, inputs]``.
         bias: [outputs], or None.
         strides: Elements of the result between two elements of what it takes.
         pad: ``"valid"`` or ``"same"``; or a number: what is cut off at each side.
@@ -194,7 +194,7 @@ class ConvTranspose:
     __repr__ = shown_by_fields
 
     def __call__(self, x: TensorLike) -> Tensor:
-        """Return [batch, *lengths, outputs] of [batch, *places, inputs].
+        """Return ``[batch, *lengths, outputs]`` of ``[batch, *places, inputs]``.
 
         With strides s and a window of w a length n becomes ``n * s`` where the padding is
         ``"same"``, ``(n - 1) * s + max(w, s)`` where it is ``"valid"``, and ``(n - 1) * s + w - 2 *

@@ -48,7 +48,7 @@ def glorot_normal(shape: Sequence[int], *, generator: Generator | None = None) -
     """Return normal numbers of variance ``2 / (fan_in + fan_out)``, cut off at two deviations.
 
     Args:
-        shape: [*window, inputs, outputs].
+        shape: ``[*window, inputs, outputs]``.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
@@ -71,7 +71,7 @@ def he_normal(shape: Sequence[int], *, generator: Generator | None = None) -> Te
     """Return normal numbers of variance ``2 / fan_in``, cut off at two deviations.
 
     Args:
-        shape: [*window, inputs, outputs].
+        shape: ``[*window, inputs, outputs]``.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
@@ -93,7 +93,7 @@ def lecun_normal(shape: Sequence[int], *, generator: Generator | None = None) ->
     """Return normal numbers of variance ``1 / fan_in``, cut off at two deviations.
 
     Args:
-        shape: [*window, inputs, outputs].
+        shape: ``[*window, inputs, outputs]``.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:
@@ -115,7 +115,7 @@ def orthogonal(shape: Sequence[int], *, generator: Generator | None = None) -> T
     """Return a matrix whose shorter side is orthonormal, uniform among these.
 
     Args:
-        shape: [*window, inputs, outputs]; all axes but the last count as rows.
+        shape: ``[*window, inputs, outputs]``; all axes but the last count as rows.
         generator: The stream to draw from; that of ``wk.random.key``, if left out.
 
     Raises:

@@ -1,8 +1,8 @@
 """Who read and wrote which part of memory: races, reads of what is not set, indices outside.
 
 A barrier orders the invocations of one workgroup, where they access the kind of memory that it is
-for; nothing orders those of two but the end of the dispatch. Each number of 16 or 32 bits is looked at by itself, so that parts of vectors and structs
-are, too.
+for; nothing orders those of two but the end of the dispatch. Each number of 16 or 32 bits is looked
+at by itself, so that parts of vectors and structs are, too.
 Source: WebGPU Shading Language, section 14.5, memory model.
 """
 
