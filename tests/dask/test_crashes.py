@@ -64,7 +64,8 @@ def pooled() -> int:
 def test_a_worker_that_is_full_of_pooled_memory_goes_on(client: Client) -> None:
     assert client.submit(fill_pool, pure=False).result() > 400 * MEBI
     end = time.monotonic() + 20
-    while any(client.run(pooled).values()):
+    run: Any = client.run
+    while any(run(pooled).values()):
         assert time.monotonic() < end, "the pool is not emptied"
         time.sleep(0.2)
     assert client.submit(sum, [1, 2], pure=False).result(timeout=20) == 3

@@ -219,7 +219,7 @@ def test_a_normalization_has_the_gradients_of_differences(name: str, shape: Any)
     given = [rng.uniform(0.7, 1.2, shape)]
     given += [] if name == "softmax" else [rng.uniform(0.5, 1.5, shape[-1])]
 
-    def slopes(*xs: wk.Tensor) -> wk.Tensor:
+    def slopes(*xs: Any) -> wk.Tensor:
         found = wk.grads(lambda *a: wk.sum(wk.log(wk.run("Shares", *a, **attrs))))(*xs)
         return wk.concat([wk.reshape(one * one, (-1,)) for one in found], axis=0)
 

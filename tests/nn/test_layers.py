@@ -66,7 +66,7 @@ def test_convolutions_give_their_shapes_and_train(
     with wk.use_backend(backend):
         made, x = layer(), _drawn(*shape)
         assert made(x).shape == expected
-        _, slopes = wk.variable_grads(lambda: (made(x) ** 2).sum(), made)
+        slopes: Any = wk.variable_grads(lambda: (made(x) ** 2).sum(), made)[1]
         assert slopes.weight.shape == made.weight.shape
         assert slopes.weight.abs().max().item() > 0
 

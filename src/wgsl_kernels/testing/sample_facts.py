@@ -62,12 +62,11 @@ def check_facts(one: Sample) -> None:
 def _check_exceptions(one: Sample) -> None:
     """Refuse domains, special values and waivers of the wrong kind."""
     domain: Any = one.domain
+    parts: Any = domain if _is_listed(domain) else ()
     is_given = domain is None or is_range(domain)
-    if not is_given and not (
-        _is_listed(domain)
-        and len(domain) == len(one.shapes)
-        and all(each is None or is_range(each) for each in domain)
-    ):
+    is_each = _is_listed(domain) and len(parts) == len(one.shapes)
+    is_each = is_each and all(each is None or is_range(each) for each in parts)
+    if not is_given and not is_each:
         raise _wrong(one, "domain", domain, f"(low, high), or {len(one.shapes)} of them or None")
     special: Any = one.special
     if not _is_listed(special) or any(name not in SPECIAL for name in special):
