@@ -12,7 +12,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.engine.tensors.tensor import Tensor
-from wgsl_kernels.engine.values.attributes import flag, integer
+from wgsl_kernels.engine.values.attributes import at_least, flag
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -42,22 +42,18 @@ class Batches:
         prefetch: int,
     ) -> None:
         """Check the arguments; users call `batches`."""
-        self._x, self._y = _rows("x", x), None if y is None else _rows("y", y)
-        self._count = len(self._x)
-        if self._y is not None and len(self._y) != self._count:
-            raise ShapeError(
-                f"batches: x has {self._count} rows, y has {len(self._y)}; want as many."
-            )
-        self._size = _at_least(1, "size", size)
+        self._sources = [_rows("x", x)] if y is None else [_rows("x", x), _rows("y", y)]
+        self._count, *others = map(len, self._sources)
+        if others and others[0] != self._count:
+            raise ShapeError(f"batches: x has {self._count} rows, y has {others[0]}; want as many.")
+        self._size = at_least("batches", "size", size, 1)
         self._shuffle = flag("batches", "shuffle", shuffle)
-        self._seed = _at_least(0, "seed", seed)
-        self._drops, self._pads = (
-            flag("batches", "drop_last", drop_last),
-            flag("batches", "pad_last", pad_last),
-        )
+        self._seed = at_least("batches", "seed", seed, 0)
+        self._drops = flag("batches", "drop_last", drop_last)
+        self._pads = flag("batches", "pad_last", pad_last)
         if self._drops and self._pads:
             raise ArgumentError("batches: drop_last and pad_last are True; want one of them.")
-        self._prefetch = _at_least(0, "prefetch", prefetch)
+        self._prefetch = at_least("batches", "prefetch", prefetch, 0)
         self.epoch = 0
 
     def __len__(self) -> int:
@@ -75,36 +71,33 @@ class Batches:
 
     def _batches(self, order: Array) -> Iterator[Any]:
         parts = [order[at * self._size : (at + 1) * self._size] for at in range(len(self))]
+        counts = [len(part) for part in parts]
+        if self._pads and counts and counts[-1] < self._size:
+            last = parts[-1]
+            parts[-1] = np.concatenate([last, np.repeat(last[-1:], self._size - len(last))])
         if not self._prefetch:
-            yield from (self._tensors(part, self._read(part)) for part in parts)
+            for count, part in zip(counts, parts, strict=True):
+                yield self._tensors(count, part, self._read(part))
             return
         with ThreadPoolExecutor(1, "wgsl-kernels-batches") as reader:
             read: deque[Any] = deque()
-            for at, part in enumerate(parts):
+            for at, (count, part) in enumerate(zip(counts, parts, strict=True)):
                 while len(read) <= self._prefetch and at + len(read) < len(parts):
                     read.append(reader.submit(self._read, parts[at + len(read)]))
-                yield self._tensors(part, read.popleft().result())
+                yield self._tensors(count, part, read.popleft().result())
 
     def _read(self, part: Array) -> list[Any]:
         """Return the rows of a batch; those of tensors are taken on their device later."""
-        padded = self._padded(part)
-        sources = [self._x] if self._y is None else [self._x, self._y]
-        return [None if isinstance(one, Tensor) else np.asarray(one[padded]) for one in sources]
+        return [None if isinstance(one, Tensor) else np.asarray(one[part]) for one in self._sources]
 
-    def _padded(self, part: Array) -> Array:
-        if not self._pads or len(part) == self._size:
-            return part
-        return np.concatenate([part, np.repeat(part[-1:], self._size - len(part))])
-
-    def _tensors(self, part: Array, read: list[Any]) -> Any:
-        padded = self._padded(part)
-        sources = [self._x] if self._y is None else [self._x, self._y]
+    def _tensors(self, count: int, part: Array, read: list[Any]) -> Any:
+        """Return a batch; the first ``count`` of its rows are not filled in."""
         found = [
-            gather.take(one, padded, axis=0) if isinstance(one, Tensor) else tensor(rows)
-            for one, rows in zip(sources, read, strict=True)
+            gather.take(one, part, axis=0) if isinstance(one, Tensor) else tensor(rows)
+            for one, rows in zip(self._sources, read, strict=True)
         ]
         if self._pads:
-            found.append(tensor((np.arange(len(padded)) < len(part)).astype(np.float32)))
+            found.append(tensor((np.arange(len(part)) < count).astype(np.float32)))
         return found[0] if len(found) == 1 else tuple(found)
 
     def __repr__(self) -> str:
@@ -184,13 +177,6 @@ def _rows(name: str, value: Any) -> Any:
         )
     if getattr(given, "ndim", 1) == 0 or not len(given):
         raise ShapeError(f"batches: {name} has no rows; want at least one.")
-    return given
-
-
-def _at_least(least: int, name: str, value: Any) -> int:
-    given = integer("batches", name, value)
-    if given < least:
-        raise ArgumentError(f"batches: {name} is {given}; want {least} or more.")
     return given
 
 

@@ -27,6 +27,7 @@ from wgsl_kernels.formats.tensor_header import (
     TensorEntry,
     packed,
     read_header,
+    widened,
 )
 
 if TYPE_CHECKING:
@@ -145,7 +146,7 @@ def _read_one(file: BinaryIO, path: Path, entry: TensorEntry, complexes: set[str
                 raise DamagedError(f"it was cut short while {entry.name!r} was read")
             left = left[count:]
     if entry.stored == BFLOAT16:
-        array = (array.astype(np.uint32) << 16).view(np.float32)
+        array = widened(array)
     return _decoded(path, entry.name, array, complexes)
 
 
@@ -184,7 +185,7 @@ def _rounded(name: str, array: np.ndarray, dtype: str) -> tuple[str, np.ndarray]
             up = (bits + (0x7FFF + ((bits >> 16) & 1))) >> 16
             quiet = (bits >> 16) | 0x40
             found = np.where(np.isnan(array), quiet, up).astype(np.uint16)
-            infinite = (found.astype(np.uint32) << 16).view(np.float32)
+            infinite = widened(found)
             stored = BFLOAT16
     if (np.isinf(infinite) & np.isfinite(array)).any():
         most = np.abs(array[np.isfinite(array)]).max()

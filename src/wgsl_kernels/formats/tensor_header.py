@@ -49,6 +49,11 @@ LONGEST = 100_000_000
 LENGTH = 8  # bytes before the header, that say how long it is
 
 
+def widened(bits: np.ndarray) -> np.ndarray:
+    """Return float32 of the bits of bfloat16 numbers, which are its upper half."""
+    return np.asarray((bits.astype(np.uint32) << 16).view(np.float32))
+
+
 class TensorEntry(NamedTuple):
     """A tensor of a file: its dtype there, its shape, and its bytes from the file's beginning."""
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.formats.tensor_header import widened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -252,7 +253,7 @@ def _tensor(storage: Any, offset: int, shape: tuple[int, ...], strides: tuple[in
             storage.values[offset:], shape, [step * width for step in strides], writeable=False
         )
     if storage.dtype == _BFLOAT16:
-        return (view.astype("<u4") << 16).view("<f4")
+        return widened(view)
     return np.array(view)
 
 

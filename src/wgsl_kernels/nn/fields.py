@@ -5,10 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
-from wgsl_kernels.engine.values.attributes import integer
+from wgsl_kernels.engine.values.attributes import at_least
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.shapes import creation
 
@@ -29,10 +28,7 @@ def count(layer: str, name: str, value: Any) -> int:
     Raises:
         ArgumentError: It is no integer, or below 1.
     """
-    given = integer(layer, name, value)
-    if given < 1:
-        raise ArgumentError(f"{layer}: {name} is {given}; want 1 or more.")
-    return given
+    return at_least(layer, name, value, 1)
 
 
 def zeros(*shape: int) -> Variable:

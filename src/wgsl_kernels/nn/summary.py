@@ -9,10 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
-from wgsl_kernels.engine.trees.trees import Leaves, Tree
+from wgsl_kernels.engine.trees.trees import Leaves, Tree, variables_of
 from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.nn.walk import layers_of
@@ -137,18 +136,9 @@ def summary(model: Any, *inputs: Any, **options: Any) -> Summary:
 
 def _sizes(model: Any) -> tuple[int, int]:
     """Return the numbers in the trainable variables of a model, and the bytes of all."""
-    found = {id(one): one for one in _variables(model)}.values()
+    found = {id(one): one for one in variables_of("summary", model)}.values()
     parameters = sum(one.size for one in found if one.trainable)
     return parameters, sum(one.size * itemsize(one.dtype) for one in found)
-
-
-def _variables(model: Any) -> list[Variable]:
-    leaves = Tree("summary", model, Leaves(_is_variable)).leaves
-    return list(filter(_is_variable, leaves))  # a model without variables is a leaf itself
-
-
-def _is_variable(value: Any) -> bool:
-    return isinstance(value, Variable)
 
 
 @contextmanager

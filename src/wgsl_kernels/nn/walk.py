@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.trees.trees import DEEPEST
+from wgsl_kernels.engine.trees.trees import DEEPEST, container_parts
 
 
 def layers_of(caller: str, model: Any) -> list[tuple[str, Any]]:
@@ -43,12 +42,6 @@ def is_layer(value: Any) -> bool:
 
 
 def parts_of(value: Any) -> list[tuple[str, Any]]:
-    """Return the parts of a tree's node with their names; none for a leaf."""
-    if isinstance(value, Mapping):
-        return [(str(name), part) for name, part in value.items()]
-    if isinstance(value, (list, tuple)):
-        names = getattr(value, "_fields", None) or range(len(value))
-        return [(str(name), part) for name, part in zip(names, value, strict=True)]
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return [(one.name, getattr(value, one.name)) for one in dataclasses.fields(value)]
-    return []
+    """Return the parts of a container or a dataclass with their names; none of anything else."""
+    parts = container_parts(value)
+    return [] if parts is None else list(zip(map(str, parts.names), parts.values, strict=True))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.capture.watch import assign_all
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.execution.variables import Variable
-from wgsl_kernels.engine.trees.trees import Leaves, Tree
+from wgsl_kernels.engine.trees.trees import variables_of
 from wgsl_kernels.engine.values.dtypes import is_float
 from wgsl_kernels.train.optimizer import between
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.execution.variables import Variable
     from wgsl_kernels.engine.tensors.tensor import Tensor
 
 _Model = TypeVar("_Model")
+_NAME = "ExponentialMovingAverage"
 
 
 class ExponentialMovingAverage(Generic[_Model]):
@@ -49,7 +50,7 @@ class ExponentialMovingAverage(Generic[_Model]):
             ArgumentError: ``decay`` is not in [0, 1), or the model has no variables.
         """
         self.decay = between("ExponentialMovingAverage", "decay", decay, 0, 1)
-        if not _variables(model):
+        if not variables_of(_NAME, model):
             raise ArgumentError(
                 "ExponentialMovingAverage: model has no variables; want those of a network."
             )
@@ -61,7 +62,7 @@ class ExponentialMovingAverage(Generic[_Model]):
         Raises:
             ArgumentError: It has not the form of the one that was copied.
         """
-        own, others = _variables(self.model), _variables(model)
+        own, others = variables_of(_NAME, self.model), variables_of(_NAME, model)
         if [one.spec for one in own] != [one.spec for one in others]:
             raise ArgumentError(
                 "ExponentialMovingAverage.update: model has other variables than the one that was "
@@ -76,9 +77,3 @@ class ExponentialMovingAverage(Generic[_Model]):
     def __repr__(self) -> str:
         """Return the decay and what is averaged."""
         return f"ExponentialMovingAverage({self.model!r}, decay={self.decay})"
-
-
-def _variables(model: Any) -> list[Variable]:
-    kind = Leaves(lambda one: isinstance(one, Variable))
-    leaves = Tree("ExponentialMovingAverage", model, kind).leaves
-    return [one for one in leaves if isinstance(one, Variable)]

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.values.attributes import integer
+from wgsl_kernels.engine.values.attributes import at_least
 from wgsl_kernels.train.optimizer import between
 
 if TYPE_CHECKING:
@@ -57,9 +57,7 @@ class ReduceLROnPlateau:
         self._factor = between(_NAME, "factor", factor, 0, 1)
         if not self._factor:
             raise ArgumentError(f"{_NAME}: factor is 0; want one in (0, 1).")
-        self._patience = integer(_NAME, "patience", patience)
-        if self._patience < 0:
-            raise ArgumentError(f"{_NAME}: patience is {patience}; want 0 or more.")
+        self._patience = at_least(_NAME, "patience", patience, 0)
         self._min_delta = between(_NAME, "min_delta", min_delta, 0, math.inf)
         self._min_rate = between(_NAME, "min_rate", min_rate, 0, math.inf)
         self.best = math.inf

@@ -259,6 +259,20 @@ def _is_matched(form: Any, other: Any, found: list[Any]) -> bool:
     )
 
 
+def variables_of(caller: str, model: Any) -> list[Variable]:
+    """Return the variables of a model, in order; none where it has none.
+
+    Raises:
+        ArgumentError: It holds itself, or is nested too deep.
+    """
+    leaves = Tree(caller, model, Leaves(_is_variable)).leaves
+    return list(filter(_is_variable, leaves))  # a model that is no node is a leaf itself
+
+
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
+
+
 def parts_of(value: Any) -> Parts | None:
     """Return the parts of a node of a model, or None of anything else."""
     if type(value) is dict:

@@ -86,6 +86,18 @@ def integer(kernel: str, name: str, value: Any) -> int:
     return _integer(kernel, name, value, value, "an integer")
 
 
+def at_least(kernel: str, name: str, value: Any, least: int) -> int:
+    """Return an integer from ``least`` on.
+
+    Raises:
+        ArgumentError: It is none, or below.
+    """
+    given = integer(kernel, name, value)
+    if given < least:
+        raise ArgumentError(f"{kernel}: {name} is {given}; want {least} or more.")
+    return given
+
+
 def integers(kernel: str, name: str, value: Any) -> tuple[int, ...]:
     """Return one integer, or a sequence of them, as a tuple of ints.
 
