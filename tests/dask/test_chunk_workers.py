@@ -12,7 +12,8 @@ import dask.array
 import dask.config
 import numpy as np
 import pytest
-from distributed import Client, LocalCluster, wait
+from distributed import Client, wait
+from tests.dask.clusters import cluster_of
 from tests.dask.test_chunks import drawn
 
 import wgsl_kernels as wk
@@ -35,17 +36,7 @@ MEBI = 1 << 20
 def client() -> Iterator[Client]:
     """Two workers that hold 100 MB of results each in memory, and the rest on disk."""
     memory = {"target": 0.1, "spill": False, "pause": False, "terminate": False}
-    with (
-        dask.config.set({f"distributed.worker.memory.{key}": one for key, one in memory.items()}),
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            host="127.0.0.1",
-            dashboard_address=":0",
-            memory_limit="1GB",
-        ) as cluster,
-        Client(cluster) as made,
-    ):
+    with cluster_of(2, memory) as made:
         yield made
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import dask.config
 import numpy as np
 import pytest
 from dask.context import thread_state
-from distributed import Client, KilledWorker, LocalCluster
+from distributed import Client, KilledWorker
+from tests.dask.clusters import cluster_of
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask import WorkerSetup
@@ -30,15 +30,7 @@ MEBI = 1 << 20
 def client() -> Iterator[Client]:
     """One worker with 1 GB, paused above 500 MB, that dies with its first fatal task."""
     memory = {"target": False, "spill": False, "pause": 0.5, "terminate": False}
-    given: dict[str, Any] = {f"distributed.worker.memory.{key}": one for key, one in memory.items()}
-    with (
-        dask.config.set({**given, "distributed.scheduler.allowed-failures": 1}),
-        LocalCluster(
-            n_workers=1, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0",
-            memory_limit="1GB",
-        ) as cluster,
-        Client(cluster) as made,
-    ):  # fmt: skip
+    with cluster_of(1, memory, {"distributed.scheduler.allowed-failures": 1}) as made:
         made.register_plugin(WorkerSetup())
         yield made
 

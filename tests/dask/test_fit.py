@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 from tests.dask import programs
+from tests.dask.clusters import cluster_of
 from tests.dask.programs import MICRO_BATCHES, STEPS
 
 import wgsl_kernels as wk
@@ -35,12 +36,7 @@ def processes(client: Client) -> list[int]:
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with (
-        LocalCluster(
-            n_workers=3, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as made,
-    ):
+    with cluster_of(3) as made:
         made.register_plugin(WorkerSetup(backend="cpu"))
         yield made
         for one in processes(made):  # one that was stopped ends with the rest
@@ -82,12 +78,7 @@ def test_workers_talk(client: Client) -> None:
 
 @pytest.mark.parametrize("size", [1, 2])
 def test_any_number_of_workers_gives_the_same_bits(size: int, alone: FitResult) -> None:
-    with (
-        LocalCluster(
-            n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as client,
-    ):
+    with cluster_of(size) as client:
         client.register_plugin(WorkerSetup(backend="cpu"))
         found = trained(client)
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from distributed import Client, LocalCluster, wait
+from distributed import Client, wait
 from tests.dask import programs
+from tests.dask.clusters import cluster_of
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask import WorkerSetup
@@ -22,12 +23,7 @@ pytestmark = [
 
 @pytest.fixture
 def client() -> Iterator[Client]:
-    with (
-        LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0"
-        ) as cluster,
-        Client(cluster) as made,
-    ):
+    with cluster_of(2) as made:
         yield made
 
 

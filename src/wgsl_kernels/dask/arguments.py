@@ -15,12 +15,6 @@ def check_client(caller: str, given: Any) -> None:
         raise ArgumentError(f"{caller}: client is {given!r}; want a distributed.Client.")
 
 
-def check_callable(caller: str, name: str, given: Any) -> None:
-    """Refuse what cannot be called."""
-    if not callable(given):
-        raise ArgumentError(f"{caller}: {name} is {given!r}; want a function.")
-
-
 def check_seconds(caller: str, name: str, given: Any) -> None:
     """Refuse what is no time above 0."""
     if isinstance(given, bool) or not isinstance(given, (int, float)) or not given > 0:

@@ -19,9 +19,10 @@ from distributed.protocol.serialize import to_serialize
 from distributed.utils import sync
 
 from wgsl_kernels.dask.answers import answer, who_answers
-from wgsl_kernels.dask.arguments import check_callable, check_client, check_seconds
+from wgsl_kernels.dask.arguments import check_client, check_seconds
 from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
+from wgsl_kernels.engine.values.attributes import function
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -370,7 +371,7 @@ def run_on_workers(
         PeerLost: A worker went meanwhile; the programs of the others have ended.
     """
     check_client("run_on_workers", client)
-    check_callable("run_on_workers", "program", program)
+    function("run_on_workers", "program", program)
     check_seconds("run_on_workers", "timeout", timeout)
     addresses = _chosen(client, workers)
     client.register_plugin(GroupPlugin())

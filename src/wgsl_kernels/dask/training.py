@@ -14,12 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask.answers import answer, who_answers
-from wgsl_kernels.dask.arguments import (
-    check_callable,
-    check_client,
-    check_count,
-    check_seconds,
-)
+from wgsl_kernels.dask.arguments import check_client, check_count, check_seconds
 from wgsl_kernels.dask.group import (
     GONE,
     PLUGIN,
@@ -32,6 +27,7 @@ from wgsl_kernels.dask.replica import PARTS, Replica, digest_of, tensors_in
 from wgsl_kernels.dask.workers import compared, facts
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.environment.files import path_of, write_whole
+from wgsl_kernels.engine.values.attributes import function
 
 if TYPE_CHECKING:
     import os
@@ -112,8 +108,8 @@ def fit(
     """
     if client is not None:
         check_client("fit", client)
-    check_callable("fit", "make", make)
-    check_callable("fit", "batches", batches)
+    function("fit", "make", make)
+    function("fit", "batches", batches)
     check_count("fit", "steps", steps, 0)
     check_count("fit", "micro_batches", micro_batches, 1)
     check_count("fit", "check_every", check_every, 1)

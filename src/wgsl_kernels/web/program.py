@@ -239,7 +239,7 @@ class _Writer:
     def _copies(self) -> list[dict[str, int]]:
         """Return what gives states their new values, in order, after all dispatches.
 
-        New values that lie in other states' buffers are set aside first.
+        New values that are in other states' buffers are set aside first.
         """
         traced = self._traced
         aside: list[dict[str, int]] = []

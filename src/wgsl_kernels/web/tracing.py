@@ -188,7 +188,7 @@ class ExportTrial(Trial):
         return run
 
     def _make_contiguous(self, one: Tensor) -> None:
-        """Have a tensor lie row-major in a buffer, as a page reads it."""
+        """Have a tensor be row-major in a buffer, as a page reads it."""
         self._driver.evaluate([one._array])
         if one._array.layout is not None:
             one._array = self._target.copy(one._array)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
 
-FLOAT_OPS = ("op_f32", "op")
-
 
 def op_of(source: Source, dtype: str = "float32") -> Function | None:
     """Return the function of a map that serves a dtype, None where there is none."""

@@ -6,12 +6,13 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.context import common, declared
+from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
+from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import Array, Vector
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.derived.accumulations import Derivation
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
     from wgsl_kernels.wgsl.types.kinds import Type
 
@@ -57,7 +57,7 @@ class Shaders:
         self.one = found.of if isinstance(found, Pulled) else found
         self.is_zero = pulled is not None and pulled.is_zero
         taken = {each.name for each in self.one.elements}
-        self.upstream, self.result = _free("dy", taken), _free("wk_result", taken)
+        self.upstream, self.result = free_name("dy", taken), free_name("wk_result", taken)
         enabled = "enable f16;\n" if derivation.scalar == "f16" else ""
         self.head = f"{enabled}{derivation.given()}{found.text}"
         self._attrs = derivation.source.structs.get("Attrs")
@@ -95,31 +95,19 @@ class Shaders:
         return "\n".join((self.head, *bindings, main))
 
 
-class DeviceKernel:
-    """A derived kernel with full control.
+class DeviceKernel(DerivedKernel[Shaders]):
+    """A derived kernel with full control."""
 
-    It takes the upstream gradient, where it is a gradient, then the inputs with the axis that is
-    combined as their last.
-    """
-
-    def __init__(self, shader: ShaderKernel, path: tuple[str, ...], wanted: str | None) -> None:
-        """Take a shader, the inputs of directions, and the input of a gradient."""
-        self.shader, self.path, self.wanted = shader, path, wanted
-        self._made: dict[str, tuple[bytes, Shaders]] = {}
-
-    def shaders(self, dtype: str) -> Shaders:
-        """Return the texts for a first input of a dtype."""
-        digest, found = self._made.get(dtype, (b"", None))
-        if found is None or digest != self.shader.source.digest:
-            found = Shaders(*derived_by(self.shader, dtype, self.path, self.wanted))
-            self._made[dtype] = self.shader.source.digest, found
-        return found
+    def make(self, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> Shaders:
+        """Return the texts."""
+        del dtype  # the derivation is for it
+        return Shaders(derivation, found)
 
     def __call__(self, gpu: Gpu, *arrays: GpuArray, **attrs: Any) -> GpuArray:
         """Run it."""
         has_upstream = self.wanted is not None
         x = arrays[1 if has_upstream else 0]
-        made = self.shaders(x.dtype)
+        made = self.made(x.dtype)
         names = [each.name for each in made.one.elements]
         tensors = dict(zip([made.upstream] * has_upstream + names, arrays, strict=True))
         n = x.shape[-1]
@@ -163,12 +151,6 @@ def _grid(over: str, rows: int, n: int, parts: int) -> tuple[int, int, int]:
         return -(-n // RUN), across, along
     items = rows * parts if over == "parts" else rows
     return fold(-(-items // GROUP))
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name = f"d{name}"
-    return name
 
 
 def _dtype(type_: Type | None) -> str:

@@ -48,7 +48,7 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     for wanted in float_elements(shader):
         made = ArrayKernel(shader, (), wanted)
         made.made("float64")
-        if DeviceKernel(shader, (), wanted).shaders("float32").is_zero:
+        if DeviceKernel(shader, (), wanted).made("float32").is_zero:
             message = f"{shader.name}: the gradient by {wanted} is zero throughout."
             warnings.warn(message, RuntimeWarning, stacklevel=4)
     family = Family(shader, ())
@@ -87,7 +87,7 @@ def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
-    made = DeviceKernel(shader, (), wanted).shaders("float32")
+    made = DeviceKernel(shader, (), wanted).made("float32")
     head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
     if made.is_zero:
         return f"{head}: zero throughout.\n"

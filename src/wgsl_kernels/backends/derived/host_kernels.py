@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.context import common
 from wgsl_kernels.backends.derived.functions import NumpyFunctions
+from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.walks import PartWalk, forward, gradient
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS
@@ -38,30 +38,39 @@ def dtype_given(one: Accumulation, dtype: str) -> str:
     return _DTYPES.get(one.gives, "float64" if dtype == "float64" else "float32")
 
 
-class ArrayKernel:
-    """A derived kernel on NumPy.
+@dataclass(frozen=True)
+class _HostFunctions:
+    one: Accumulation
+    pulled: Pulled | None
+    functions: NumpyFunctions
 
-    It takes the upstream gradient, where it is a gradient, then the inputs with the axis that is
-    combined as their last.
-    """
+    @classmethod
+    def of(cls, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> _HostFunctions:
+        pulled = found if isinstance(found, Pulled) else None
+        one = found.of if isinstance(found, Pulled) else found
+        beside = f"{derivation.given()}{common().text}\n"
+        functions = NumpyFunctions(
+            derivation.shader.name,
+            derivation.source,
+            Text(COMPOSED, f"{beside}{found.text}"),
+            dtype,
+            lambda message, begin: derivation.point(message, begin - len(beside)),
+        )
+        end = ("settle", "apply") if one.form == "apply" else ("finish",)
+        needed = ["init", "lift", "combine", "step", *end]
+        needed += [] if pulled is None else sorted(pulled.there)
+        functions.need(*[f"{one.prefix}{name}" for name in needed])
+        return cls(one, pulled, functions)
 
-    def __init__(self, shader: ShaderKernel, path: tuple[str, ...], wanted: str | None) -> None:
-        """Take a shader, the inputs of directions, and the input of a gradient."""
-        self.shader, self.path, self.wanted = shader, path, wanted
-        self._made: dict[str, tuple[bytes, _Made]] = {}
 
-    def made(self, dtype: str) -> _Made:
-        """Return the functions for a first input of a dtype.
+class ArrayKernel(DerivedKernel[_HostFunctions]):
+    """A derived kernel on NumPy."""
 
-        Raises:
-            ShaderError: They do not run on NumPy, or cannot be derived.
-        """
-        digest, found = self._made.get(dtype, (b"", None))
-        if found is None or digest != self.shader.source.digest:
-            derivation, of = derived_by(self.shader, dtype, self.path, self.wanted)
-            found = _Made.of(derivation, of, dtype)
-            self._made[dtype] = self.shader.source.digest, found
-        return found
+    def make(
+        self, derivation: Derivation, found: Accumulation | Pulled, dtype: str
+    ) -> _HostFunctions:
+        """Return the functions."""
+        return _HostFunctions.of(derivation, found, dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
         """Run it."""
@@ -88,31 +97,6 @@ class ArrayKernel:
                 forward(walk, dtype) if self.wanted is None else gradient(walk, arrays[0], dtype)
             )
         return found.reshape(shape)
-
-
-@dataclass(frozen=True)
-class _Made:
-    one: Accumulation
-    pulled: Pulled | None
-    functions: NumpyFunctions
-
-    @classmethod
-    def of(cls, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> _Made:
-        pulled = found if isinstance(found, Pulled) else None
-        one = found.of if isinstance(found, Pulled) else found
-        beside = f"{derivation.given()}{common().text}\n"
-        functions = NumpyFunctions(
-            derivation.shader.name,
-            derivation.source,
-            Text(COMPOSED, f"{beside}{found.text}"),
-            dtype,
-            lambda message, begin: derivation.point(message, begin - len(beside)),
-        )
-        end = ("settle", "apply") if one.form == "apply" else ("finish",)
-        needed = ["init", "lift", "combine", "step", *end]
-        needed += [] if pulled is None else sorted(pulled.there)
-        functions.need(*[f"{one.prefix}{name}" for name in needed])
-        return cls(one, pulled, functions)
 
 
 @dataclass(frozen=True)

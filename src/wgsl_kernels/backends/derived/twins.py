@@ -11,6 +11,7 @@ from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import common, given_names, op_of
 from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
 from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin
+from wgsl_kernels.backends.derived.kernels import KeptByDtype
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -41,7 +42,7 @@ class Twin:
             ShaderError: The shader is no map, or does what does not run on NumPy in float64.
         """
         self.shader = shader
-        self._made: dict[str, tuple[bytes, CompiledMap]] = {}
+        self._kept = KeptByDtype(shader, self._compile)
         source = shader.source
         if classify(source, shader.form) != "map":
             raise ArgumentError(
@@ -54,12 +55,10 @@ class Twin:
 
     def compiled(self, dtype: str) -> CompiledMap:
         """Return the functions for a first input of this dtype."""
-        source = self.shader.source
-        digest, found = self._made.get(dtype, (b"", None))
-        if found is None or digest != source.digest:
-            found = CompiledMap(self.shader.name, source, dtype)
-            self._made[dtype] = source.digest, found
-        return found
+        return self._kept[dtype]
+
+    def _compile(self, dtype: str) -> CompiledMap:
+        return CompiledMap(self.shader.name, self.shader.source, dtype)
 
     def __call__(self, *arrays: Any, **attrs: Any) -> Any:
         """Return the map of arrays."""

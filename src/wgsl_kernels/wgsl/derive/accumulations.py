@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.leaves import addition, leaves_of, pullback
+from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
+from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
+from wgsl_kernels.wgsl.syntax.tree import Name
 from wgsl_kernels.wgsl.types.kinds import FLOATS
 
 if TYPE_CHECKING:
@@ -175,8 +178,8 @@ def pulled_back(one: Accumulation, wanted: str, context: AccumulationNames) -> P
             pull("by_settled", "apply", len(one.elements) + 2)
     made = {name: text for name, text in texts.items() if text is not None}
     sums = [
-        addition(f"{p}{name}", type_, leaves_of(forward.named(parse_expression(type_))))
-        for name, type_ in (("plus", one.total), ("plus_settled", one.settled))
+        addition(f"{p}{name}", type_, leaves_of(forward.named(type_)))
+        for name, type_ in (("plus", _type(one.total)), ("plus_settled", _type(one.settled)))
     ]
     text = "\n".join((one.text, forward.written, *made.values(), *sums))
     imports = tuple({*one.imports, *forward.imports})
@@ -205,7 +208,8 @@ def pushed_forward(one: Accumulation, wanted: str, context: AccumulationNames) -
     """
     forward, p = context.forward(one.text), one.prefix
     at = one.named(wanted)
-    direction = Element(_free(f"d_{wanted}", one), at.type, True, at.is_lifted)
+    name = free_name(f"d_{wanted}", [each.name for each in one.elements])
+    direction = Element(name, at.type, True, at.is_lifted)
     moved = replace(one, prefix=f"wk{int(p[2:-1]) + 1}_", elements=(*one.elements, direction))
     if at.is_lifted:
         total = forward.dual(one.total)
@@ -270,31 +274,31 @@ def glue(one: Accumulation, **bodies: str) -> list[str]:
         one: The accumulation.
         **bodies: Of ``init``, ``lift``, ``combine``, ``finish``, ``settle`` and ``apply``.
     """
-    p, total = one.prefix, one.total
-    lifted = [f"{each.name}: {each.type}" for each in one.lifted]
-    every = [f"{each.name}: {each.type}" for each in one.elements]
-    names = ", ".join([*[each.name for each in one.lifted], "i"])
+    p, total, settled, result = one.prefix, *map(_type, (one.total, one.settled, one.result))
+    a, b = made_parameter("a", total), made_parameter("b", total)
+    i, n = made_parameter("i", made_name("u32")), made_parameter("n", made_name("u32"))
+    lifted = [made_parameter(each.name, _type(each.type)) for each in one.lifted]
     heads = {
-        "init": f"() -> {total}",
-        "lift": f"({', '.join(lifted)}, i: u32) -> {total}",
-        "combine": f"(a: {total}, b: {total}) -> {total}",
-        "step": f"(a: {total}, {', '.join(lifted)}, i: u32) -> {total}",
+        "init": ([], total),
+        "lift": ([*lifted, i], total),
+        "combine": ([a, b], total),
+        "step": ([a, *lifted, i], total),
     }
+    names = ", ".join([*[each.name for each in lifted], "i"])
     bodies["step"] = f"{p}combine(a, {p}lift({names}))"
     if one.form == "apply":
-        heads["settle"] = f"(a: {total}, n: u32) -> {one.settled}"
-        heads["apply"] = (
-            f"({', '.join(every)}, i: u32, n: u32, settled: {one.settled}) -> {one.result}"
-        )
+        every = [made_parameter(each.name, _type(each.type)) for each in one.elements]
+        heads["settle"] = ([a, n], settled)
+        heads["apply"] = ([*every, i, n, made_parameter("settled", settled)], result)
     else:
-        heads["finish"] = f"(a: {total}, n: u32) -> {one.result}"
+        heads["finish"] = ([a, n], result)
     return [
-        f"fn {p}{name}{head} {{\n  return {bodies[name]};\n}}\n" for name, head in heads.items()
+        f"{spell_head(made_function(f'{p}{name}', *head))} {{\n  return {bodies[name]};\n}}\n"
+        for name, head in heads.items()
     ]
 
 
-def _free(name: str, one: Accumulation) -> str:
-    taken = {each.name for each in one.elements}
-    while name in taken:
-        name = f"d{name}"
-    return name
+def _type(name: str) -> Name:
+    found = parse_expression(name)
+    assert isinstance(found, Name), name
+    return found

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.made import made_function, made_parameter
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Array, Matrix, Scalar, StructType, Vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.wgsl.derive.forward import Forward
+    from wgsl_kernels.wgsl.syntax.tree import Name
     from wgsl_kernels.wgsl.types.kinds import Type
 
 
@@ -73,17 +75,18 @@ def pullback(forward: Forward, name: str, function: str, at: int) -> str | None:
     if not forward.gives_tangent(function, active):
         return None
     called = forward.function(function, active)
-    given, returns = spell(node.parameters[at].type), spell(node.returns)
+    assert node.returns is not None
+    given = node.parameters[at].type
+    cotangent = made_parameter("wk_to", node.returns)
+    head = spell_head(made_function(name, (*node.parameters, cotangent), given))
+    zero = f"{spell(given)}()"
     results = leaves_of(forward.named(node.returns))
-    parameters = [f"{one.name}: {spell(one.type)}" for one in node.parameters]
     arguments = ", ".join([one.name for one in node.parameters])
-    lines = [f"fn {name}({', '.join(parameters)}, wk_to: {returns}) -> {given} {{"]
-    leaves = leaves_of(forward.named(node.parameters[at].type))
-    lines.append(f"  var wk_found = {given}();")
-    for leaf in leaves:
+    lines = [f"{head} {{", f"  var wk_found = {zero};"]
+    for leaf in leaves_of(forward.named(given)):
         lines += [
             "  {",
-            f"    var wk_seed = {given}();",
+            f"    var wk_seed = {zero};",
             f"    wk_seed{leaf.path} = {leaf.scalar}(1);",
             f"    let wk_slope = {called}({arguments}, wk_seed).tangent;",
             f"    wk_found{leaf.path} = {_product(results, leaf.scalar)};",
@@ -106,8 +109,9 @@ def _product(results: Sequence[StructLeaf], scalar: str) -> str:
     return total if wide == scalar else f"{scalar}({total})"
 
 
-def addition(name: str, type_: str, leaves: Sequence[StructLeaf]) -> str:
+def addition(name: str, type_: Name, leaves: Sequence[StructLeaf]) -> str:
     """Return the function that adds the floats of two values of a type."""
-    lines = [f"fn {name}(a: {type_}, b: {type_}) -> {type_} {{", "  var sum = a;"]
+    parameters = [made_parameter("a", type_), made_parameter("b", type_)]
+    lines = [f"{spell_head(made_function(name, parameters, type_))} {{", "  var sum = a;"]
     lines += [f"  sum{one.path} = a{one.path} + b{one.path};" for one in leaves]
     return "\n".join((*lines, "  return sum;", "}", ""))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.made import made_function, made_parameter
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.forward import Forward
@@ -40,11 +41,12 @@ def derived_map(forward: Forward, name: str, wanted: str, upstream: str) -> Deri
     """
     function = forward.functions[name]
     active = tuple([one.name == wanted for one in function.parameters])
-    given = [f"{one.name}: {spell(one.type)}" for one in function.parameters]
-    returns = spell(function.returns)
-    head = f"fn op({', '.join((f'{upstream}: {returns}', *given))}) -> {returns} {{"
+    assert function.returns is not None
+    given = made_parameter(upstream, function.returns)
+    made = made_function("op", (given, *function.parameters), function.returns)
+    head = f"{spell_head(made)} {{"
     if not forward.gives_tangent(name, active):
-        zero = f"  return {returns}();"
+        zero = f"  return {spell(function.returns)}();"
         return Derived("\n".join((head, zero, "}", "")), (), True)
     called = forward.function(name, active)
     values = [one.name for one in function.parameters]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
 _KEYWORDS = """
 alias break case const const_assert continue continuing default diagnostic discard else enable
 false fn for if let loop override requires return struct switch true var while
@@ -29,3 +34,10 @@ RESERVED = KEYWORDS | frozenset(_RESERVED.split())
 def wgsl_name(name: str) -> str:
     """Return how WGSL spells a tensor's or an attribute's name: reserved words end in ``_``."""
     return f"{name}_" if name in RESERVED else name
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """Return a name, behind so many ``d`` that it is not taken."""
+    while name in taken:
+        name = f"d{name}"
+    return name

@@ -97,7 +97,8 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     grid = fold(groups)
     shader, conditions = _SHADERS[name]
     path = f"lowering/{shader}.wesl"
-    one = own_dispatch(adapter, "Copy", path, arguments, params, grid, conditions)
+    configuration = dict.fromkeys(conditions, True)
+    one = own_dispatch(adapter, "Copy", path, arguments, params, grid, configuration)
     return Program((one,), (spec,), (0,), (("variant", name),))
 
 

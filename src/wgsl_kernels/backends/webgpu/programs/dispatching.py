@@ -78,7 +78,7 @@ def own_dispatch(
     arguments: Mapping[str, Argument],
     params: Mapping[str, Any],
     grid: Grid,
-    conditions: tuple[str, ...] = (),
+    configuration: Mapping[str, bool] | None = None,
 ) -> Dispatch:
     """Return a dispatch of one of the package's shaders, which takes these layouts as they are.
 
@@ -89,10 +89,9 @@ def own_dispatch(
         arguments: The tensors, by the names that the shader gives them.
         params: Fields of its parameters beside the tensors' facts.
         grid: The workgroup counts.
-        conditions: The constants of its configuration that are true.
+        configuration: Values of its constants, if it is a template.
     """
-    is_template = shader.endswith(".wesl")
-    source = _OWN.find(shader, None, dict.fromkeys(conditions, True) if is_template else None)
+    source = _OWN.find(shader, None, configuration)
     composition = composition_of(kernel, source, arguments, params=params)
     facts = {**tensor_facts(arguments), **params}
     return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)

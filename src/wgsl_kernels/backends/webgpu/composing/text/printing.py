@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.instrument.rewrite import PRINT
 from wgsl_kernels.wgsl.lint.remarks import functions_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
@@ -15,8 +16,6 @@ from wgsl_kernels.wgsl.types.kinds import F32, Scalar, Vector, concrete, value_o
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
-
-PRINT = "wk_print"
 
 
 def with_typed_prints(source_map: SourceMap) -> SourceMap:

@@ -1,0 +1,29 @@
+"""Clusters on this machine, whose workers are processes of one thread."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import dask.config
+from distributed import Client, LocalCluster
+
+
+@contextmanager
+def cluster_of(
+    workers: int, memory: dict[str, Any] | None = None, settings: dict[str, Any] | None = None
+) -> Iterator[Client]:
+    """Start workers; with ``memory``, the fractions of 1 GB at which each does what."""
+    limit: dict[str, Any] = {} if memory is None else {"memory_limit": "1GB"}
+    given = {f"distributed.worker.memory.{name}": one for name, one in (memory or {}).items()}
+    with (
+        dask.config.set({**given, **(settings or {})}),
+        LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address=":0",
+            **limit,
+        ) as cluster,
+        Client(cluster) as client,
+    ):
+        yield client
