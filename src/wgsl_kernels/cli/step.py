@@ -6,18 +6,17 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
+from wgsl_kernels.backends.webgpu.modules.files import ENDINGS
 from wgsl_kernels.bench.checking import cases
 from wgsl_kernels.bench.checking.representatives import representatives, with_signature
+from wgsl_kernels.bench.checking.unsampled import registered
 from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case
 from wgsl_kernels.bench.stepping.step import stepped
 from wgsl_kernels.cli.show import called, parsed_shape
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound, WgslKernelsError
-from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.execution.run import run_kernel
-from wgsl_kernels.engine.registry.registry import add_kernel, get_kernel
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.sample import Sample
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.testing.stepping.trace import Trace
 
 _SHAPE = re.compile(r"scalar|\d+(x\d+)*")
-_SHADERS = (".wgsl", ".wesl")
 
 
 def asked_for(at: str, invocation: str, workgroup: str, dispatch: int | None) -> Wanted:
@@ -72,7 +70,7 @@ def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Want
     """
     shapes = [one for one in more if _SHAPE.fullmatch(one)]
     names = [one for one in more if one not in shapes]
-    if Path(target).suffix in _SHADERS:
+    if Path(target).suffix in ENDINGS:
         _refuse(names)
         return _of_shader(Path(target), shapes, dtype, wanted)
     path, colon, name = target.rpartition(":")
@@ -153,21 +151,15 @@ def _of_shader(path: Path, shapes: Sequence[str], dtype: str, wanted: Wanted) ->
     """
     if not path.is_file():
         raise ArgumentError(f"step: there is no file {path}.")
-    name, full = path.name, str(path.resolve())
-    before = take_snapshot()
-    try:
-        add_kernel(kernel_of(ShaderKernel(name, full, Origin(f"<{name}>", full, 1))), override=True)
-        with with_signature(name):
-            if shapes:
-                return stepped_case(cases.plain(_shaped(name, shapes, dtype)), wanted)
-            why: WgslKernelsError | None = None
-            for sample in representatives(name):
-                try:
-                    return stepped_case(cases.plain(sample), wanted)
-                except WgslKernelsError as error:
-                    why = why or error
-    finally:
-        before.restore()
+    with registered(path) as name, with_signature(name):
+        if shapes:
+            return stepped_case(cases.plain(_shaped(name, shapes, dtype)), wanted)
+        why: WgslKernelsError | None = None
+        for sample in representatives(name):
+            try:
+                return stepped_case(cases.plain(sample), wanted)
+            except WgslKernelsError as error:
+                why = why or error
     if why is not None:
         raise why
     raise ArgumentError(

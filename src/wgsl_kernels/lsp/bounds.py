@@ -14,9 +14,8 @@ from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.profile import evaluate
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 
@@ -38,8 +37,7 @@ def bounds_of(path: Path) -> list[dict[str, Any]]:
     ):
         for sample in samples:
             try:
-                tensors = [tensor(one) for one in arrays_for(sample)]
-                evaluate(sample.f(*tensors, **sample.attrs))
+                evaluate(sample.f(*tensors_for(arrays_for(sample)), **sample.attrs))
             except Exception:  # said by the check, whatever a kernel raises
                 continue
     rows = (ranges.names or {}).items()

@@ -112,8 +112,7 @@ def declared_type(reading: DocumentReading, symbol: Symbol) -> Type | None:
     if not isinstance(node, (tree.Var, tree.Value, tree.Parameter)):
         return None
     if node.type is not None:
-        every = (*reading.module.declarations, *reading.imported, *reading.given.declarations)
-        return NamedTypes(every).of(node.type)
+        return reading.named_types.of(node.type)
     found = reading.types.value_of(node.value) if node.value is not None else None
     return None if found is None else concrete(found)
 

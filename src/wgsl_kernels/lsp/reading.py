@@ -21,6 +21,7 @@ from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.infer import Types, infer
+from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,7 +67,17 @@ class DocumentReading:
     @functools.cached_property
     def types(self) -> Types:
         """The types of its expressions, for tensors of float32."""
-        return infer((*self.module.declarations, *self.imported, *self.given.declarations))
+        return infer(self.declarations)
+
+    @property
+    def declarations(self) -> tuple[tree.Declaration, ...]:
+        """What it declares, what it imports, and what the composer declares."""
+        return (*self.module.declarations, *self.imported, *self.given.declarations)
+
+    @functools.cached_property
+    def named_types(self) -> NamedTypes:
+        """The types that its names mean, for tensors of float32."""
+        return NamedTypes(self.declarations)
 
     @functools.cached_property
     def given(self) -> tree.Module:
@@ -133,12 +144,18 @@ class DocumentReading:
 
     def node_of(self, symbol: Symbol) -> tree.Node | None:
         """Return the declaration of a name in this shader."""
+        return self._nodes.get(id(symbol.ident))
+
+    @functools.cached_property
+    def _nodes(self) -> dict[int, tree.Node]:
+        """The declarations in this shader, by their names' objects."""
+        found: dict[int, tree.Node] = {}
         for declared in self.module.declarations:
-            if declared.begin <= symbol.ident.begin < declared.end:
-                for node in descendants(declared):
-                    if getattr(node, "ident", None) is symbol.ident:
-                        return node
-        return None
+            for node in descendants(declared):
+                ident = getattr(node, "ident", None)
+                if ident is not None:
+                    found.setdefault(id(ident), node)
+        return found
 
 
 _NAMELESS = (tree.ConstAssert, tree.Broken)

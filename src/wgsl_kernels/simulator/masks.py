@@ -106,15 +106,21 @@ class Cell:
     """A variable that pointers may point to."""
 
     __slots__ = ("value",)
+    with_part = staticmethod(with_part)
 
     def __init__(self, value: Any) -> None:
         self.value = value
+
+    def write(self, path: Sequence[Any], new: Any, mask: Any) -> None:
+        """Write it, or a part of it, where ``mask`` holds."""
+        self.value = self.with_part(self.value, path, new, mask)
 
 
 class Pointer:
     """A pointer to a variable of a function, or to a part of it."""
 
     __slots__ = ("cell", "path")
+    part_of = staticmethod(part_of)
 
     def __init__(self, start: Cell | Pointer, path: Sequence[Any] = ()) -> None:
         """Take the variable, or a pointer to what the path begins at."""
@@ -127,9 +133,9 @@ class Pointer:
         """What it points to."""
         found = self.cell.value
         for index in self.path:
-            found = part_of(found, index)
+            found = self.part_of(found, index)
         return found
 
     def write(self, path: Sequence[Any], new: Any, mask: Any) -> None:
         """Write what it points to, or a part of that, where ``mask`` holds."""
-        self.cell.value = with_part(self.cell.value, (*self.path, *path), new, mask)
+        self.cell.write((*self.path, *path), new, mask)

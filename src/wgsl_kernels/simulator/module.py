@@ -292,7 +292,7 @@ class ModuleCompiler:
         found: dict[str, Any] = {}
         for name, node in self.variables.items():
             if node.space == "private":
-                found[self.private(name)] = masks.Cell(self._evaluated(node))
+                found[self.private(name)] = self.globals["Cell"](self._evaluated(node))
         return found
 
     def _declare(self, node: tree.Value) -> None:
@@ -348,10 +348,7 @@ def _rounds(begin: int) -> Iterator[None]:
 
 def _put(holder: Any, path: tuple[Any, ...], new: Any, mask: Any) -> None:
     """Write a cell, or what a pointer points to."""
-    if isinstance(holder, masks.Pointer):
-        holder.write(path, new, mask)
-    else:
-        holder.value = masks.with_part(holder.value, path, new, mask)
+    holder.write(path, new, mask)
 
 
 def _whole_quotient(a: int, b: int) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -95,8 +94,7 @@ def _of_case(subject: Subject, case: Case) -> list[Finding]:
         exact_of(case.sample, case.arrays)
     except Exception:  # a shape rule refused the case
         return []
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with right.quiet():
         try:
             row = check_direction(case.sample)
             if not row.passed:
@@ -116,13 +114,18 @@ def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     far = [one for one in specials.far(sample) if one.what in ("extreme", "tiny")]
     for case in (*zeros, *far):
         f, weights = functools.partial(sample.f, **sample.attrs), UpstreamGradients()
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)
-            want = _attempt(lambda: double_gradients(f, case.arrays, weights))  # noqa: B023  called at once
+        with right.quiet():
+            want = _attempt(functools.partial(double_gradients, f, case.arrays, weights))
             with only("webgpu", sample):
-                got = _attempt(lambda: gradients_of(f, tensors_for(case.arrays), weights))  # noqa: B023  called at once
+                got = _attempt(functools.partial(_of_values, f, case.arrays, weights))
         code = "gradient-parity" if case.what == "zeros" else "gradient-at-extreme"
         yield _made_nonfinite(subject, case, want or [], got or [], code)
+
+
+def _of_values(
+    f: Callable[..., Any], arrays: Sequence[Array], weights: UpstreamGradients
+) -> list[Array | None]:
+    return gradients_of(f, tensors_for(arrays), weights)
 
 
 def _made_nonfinite(
@@ -320,5 +323,5 @@ def _compared(
                 f"{what}: the gradient of input {number} is {other[at]} at {list(at)}; of a "
                 f"contiguous one it is {one[at]}."
             )
-            return [subject.of_gradient("gradient-layout", words, evidence=(("case", sample.id),))]
+            return [subject.of_gradient("gradient-layout", words, evidence=_case(sample))]
     return []

@@ -94,12 +94,12 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
-    with _quiet():
+    with quiet():
         return _judged(subject, case, backend, code, make, what)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Have NumPy say nothing of NaN and infinity, which are meant."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
@@ -256,7 +256,7 @@ def at_size(subject: Subject, case: Case) -> list[Finding]:
 
 def _run(case: Case) -> None:
     """Run a case for its time: exact results, and those of webgpu."""
-    with _quiet():
+    with quiet():
         exact_of(case.sample, case.arrays)
         bits.alone(case.sample, case.arrays)
 
@@ -323,7 +323,7 @@ def _is_elementwise(case: Case) -> bool:
     """Say whether every result has the shape to which the inputs broadcast."""
     try:
         shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
-        with _quiet():
+        with quiet():
             results = exact_of(case.sample, case.arrays)
     except Exception:  # they do not broadcast, or the kernel refuses them
         return False
@@ -343,7 +343,7 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def defined(sample: Sample) -> Iterator[Case]:
     """Yield a sample with other attributes, of which the exact results are finite."""
     for case in cases.varied(sample):
-        with _quiet():
+        with quiet():
             try:
                 exact = exact_of(case.sample, case.arrays)
             except Exception:  # the signature refused the value
@@ -373,8 +373,7 @@ def _is_complex_all_through(case: Case) -> bool:
     """Say whether results are complex: which part of them is NaN then depends on the formula."""
     if not any(one.dtype.kind == "c" for one in case.arrays):
         return False
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
+    with quiet():
         return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
 
 

@@ -29,7 +29,7 @@ _FAR: dict[str, tuple[float, ...]] = {
     "tiny": (1e-30, -1e-30),
     "halves": (0.5, -0.5, 1.5, -1.5, 2.5, -2.5),
 }
-"""What need not lie in a sample's range."""
+"""What need not be in a sample's range."""
 
 
 def special(sample: Sample) -> Iterator[Case]:

@@ -146,6 +146,7 @@ _SCALARS: Mapping[str, Any] = {
 }
 _NAMES: Mapping[str, Any] = {
     **IntervalRun(1, Subgroups(1, 1, 1)).names,
+    "Cell": values.Cell,
     "Pointer": values.Pointer,
     "as_kind": values.as_kind,
     "converted": _converted,

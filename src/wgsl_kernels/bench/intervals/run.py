@@ -83,17 +83,18 @@ class IntervalRun(Run):
 
     def narrowed(self, mask: Any, condition: Any) -> Any:
         """Return those of ``mask`` for which a condition holds; a doubt about it taints them."""
-        if isinstance(condition, Number):
-            self.taint(mask, condition.doubt)
-            condition = condition.v
-        return masks.narrowed(mask, condition)
+        return masks.narrowed(mask, self._taken(mask, condition))
 
     def excluded(self, mask: Any, condition: Any) -> Any:
         """Return the others."""
-        if isinstance(condition, Number):
-            self.taint(mask, condition.doubt)
-            condition = condition.v
-        return masks.excluded(mask, condition)
+        return masks.excluded(mask, self._taken(mask, condition))
+
+    def _taken(self, mask: Any, condition: Any) -> Any:
+        """Return a condition without the doubt about it, which taints the active invocations."""
+        if not isinstance(condition, Number):
+            return condition
+        self.taint(mask, condition.doubt)
+        return condition.v
 
     def rounds(self, begin: int) -> Iterator[None]:
         """Yield for each round of a loop."""
@@ -114,7 +115,7 @@ class IntervalRun(Run):
 
     def put(self, holder: Any, path: tuple[Any, ...], new: Any, mask: Any) -> None:
         self._doubtful(path, mask)
-        values.put(holder, path, new, mask)
+        holder.write(path, new, mask)
 
     def _doubtful(self, path: Sequence[Any], mask: Any) -> None:
         for one in path:
@@ -186,12 +187,9 @@ class IntervalRun(Run):
         return words.load(scalar, places, there)
 
     def store(self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int) -> None:
-        at, doubt = _address(at)
-        at = np.broadcast_to(at, self.count)
-        here = (at >= 0) & (at < memory.count) & mask
-        places = at if memory.first is None else at + memory.first
+        places, here, doubt = self._written(memory, at, mask)
         words: Any = memory.words
-        words.store(as_stored(value, scalar), places[here], here, self.tainted | doubt)
+        words.store(as_stored(value, scalar), places, here, self.tainted | doubt)
 
     def atomic(
         self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, site: int, *given: Any
@@ -203,10 +201,7 @@ class IntervalRun(Run):
         if name == "atomicStore":
             self.store(memory, at, scalar, value, mask, site)
             return None
-        at, doubt = _address(at)
-        at = np.broadcast_to(at, self.count)
-        here = (at >= 0) & (at < memory.count) & mask
-        places = (at if memory.first is None else at + memory.first)[here]
+        places, here, doubt = self._written(memory, at, mask)
         words: Any = memory.words
         if name not in _ATOMIC or not value.is_exact or (self.tainted | doubt)[here].any():
             raise OutOfReachError(name)
@@ -217,6 +212,14 @@ class IntervalRun(Run):
         _ATOMIC[name].at(whole, places, np.broadcast_to(value.v, self.count)[here])
         words.set(scalar, places, convert(exact("AbstractInt", whole[places]), scalar).v)
         return None  # its old value depends on an order that nobody knows
+
+    def _written(self, memory: Memory, at: Any, mask: Any) -> tuple[Any, Any, Any]:
+        """Return the places that are written, by which invocations, and who is in doubt of his."""
+        at, doubt = _address(at)
+        at = np.broadcast_to(at, self.count)
+        here = (at >= 0) & (at < memory.count) & mask
+        places = at if memory.first is None else at + memory.first
+        return places[here], here, doubt
 
 
 def as_stored(value: Number, scalar: str) -> Number:

@@ -56,25 +56,15 @@ def with_part(value: Any, path: Sequence[Any], new: Any, mask: Any) -> Any:
     return found
 
 
+class Cell(masks.Cell):
+    """A variable that pointers may point to."""
+
+    __slots__ = ()
+    with_part = staticmethod(with_part)
+
+
 class Pointer(masks.Pointer):
     """A pointer to a variable of a function, or to a part of it."""
 
     __slots__ = ()
-
-    @property
-    def value(self) -> Any:
-        found = self.cell.value
-        for index in self.path:
-            found = part_of(found, index)
-        return found
-
-    def write(self, path: Sequence[Any], new: Any, mask: Any) -> None:
-        self.cell.value = with_part(self.cell.value, (*self.path, *path), new, mask)
-
-
-def put(holder: Any, path: tuple[Any, ...], new: Any, mask: Any) -> None:
-    """Write a cell, or what a pointer points to."""
-    if isinstance(holder, masks.Pointer):
-        holder.write(path, new, mask)
-    else:
-        holder.value = with_part(holder.value, path, new, mask)
+    part_of = staticmethod(part_of)

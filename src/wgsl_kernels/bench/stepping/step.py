@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import add, floordiv, mod, mul
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.bench.stepping.building import StepBuilder
@@ -112,8 +113,7 @@ def _invocation(launched: Launched, invocation: Any, workgroup: Any) -> int:
     size, groups = launched.launch.entry.size, launched.launch.groups
     given = _triple("invocation", 0 if invocation is None else invocation)
     if workgroup is None:
-        group: Triple = tuple(a // b for a, b in zip(given, size, strict=True))  # type: ignore[assignment]  # three
-        local: Triple = tuple(a % b for a, b in zip(given, size, strict=True))  # type: ignore[assignment]  # three
+        group, local = _along(floordiv, given, size), _along(mod, given, size)
     else:
         group, local = _triple("workgroup", workgroup), given
     for what, which, most in (("workgroup", group, groups), ("invocation", local, size)):
@@ -138,12 +138,17 @@ def _traced(
     steps = tuple(builder.steps())
     got, double = builder.got
     first, worst = _marks(steps, seen, None if target is None else (got, double))
-    where: Triple = tuple(a * b + c for a, b, c in zip(group, size, local, strict=True))  # type: ignore[assignment]  # three
+    where = _along(add, _along(mul, group, size), local)
     return Trace(
         kernel, launched.number, len(call.launched), group, local, where,
         "" if target is None else target.label, None if target is None else target.index,
         got, double, steps, first, worst, tuple(_notes(seen, steps, author)),
     )  # fmt: skip
+
+
+def _along(operation: Callable[[int, int], int], one: Triple, other: Triple) -> Triple:
+    """Return what an operation gives along x, y and z."""
+    return operation(one[0], other[0]), operation(one[1], other[1]), operation(one[2], other[2])
 
 
 def _places(number: int, size: Triple) -> Triple:
