@@ -108,7 +108,8 @@ def past_the_end(count: int) -> Any:
 
 
 def test_what_fails_on_the_device_fails_its_task(client: Any) -> None:
-    client.submit(products, 8, key="first").result()
+    for address in client.scheduler_info()["workers"]:  # a worker's first tensor has it ask us
+        client.submit(products, 8, workers=[address], pure=False).result()
     made = client.submit(past_the_end, 1000)
     with pytest.raises(wk.IndexOutOfRange, match="indices holds 77, which is out of range"):
         made.result()
