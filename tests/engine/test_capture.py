@@ -260,6 +260,31 @@ def test_random_numbers_go_on_as_without_capture() -> None:
     assert not np.array_equal(eager[0], eager[1])
 
 
+def test_a_variable_of_another_backend_is_read_anew_at_each_replay() -> None:
+    with wk.use_backend("cpu"):
+        scale = wk.variable([2.0, 3.0])
+    fast = wk.capture(lambda x: x * scale)
+    x = wk.tensor([10.0, 100.0])
+    assert fast(x).tolist() == [20.0, 300.0]
+    with wk.use_backend("cpu"):
+        scale.assign([4.0, 5.0])
+    assert fast(x).tolist() == [40.0, 500.0]
+    assert scale.backend == "cpu"
+    assert replays(fast)
+
+
+def test_a_stream_last_drawn_from_on_another_backend_goes_on() -> None:
+    fast = wk.capture(lambda: wk.random_uniform((5,)))
+    wk.random.seed(4)
+    expected = [wk.random_uniform((5,)).numpy() for _ in range(4)]
+    with wk.use_backend("cpu"):
+        wk.random.seed(4)
+        assert np.array_equal(wk.random_uniform((5,)).numpy(), expected[0])
+    for values in expected[1:]:
+        assert np.array_equal(fast().numpy(), values)
+        assert replays(fast)
+
+
 def mlp(seed: int) -> tuple[list[wk.Variable], Any, Callable[[Any, Any], wk.Tensor]]:
     """Return variables, optimizer and training step of a small network."""
     rng = np.random.default_rng(seed)

@@ -96,9 +96,13 @@ class Trial(VariableWatch):
     def _first_read(self, variable: Variable) -> Tensor:
         source = super().shown(variable)
         array = source._array
-        if array is None or source._driver is not self._driver:
+        if array is None or not self._driver.supports(variable.dtype):
             return source
-        shared = is_shared(source._array, 2)  # by others than the source and the name here
+        if source._driver is self._driver:
+            shared = is_shared(source._array, 2)  # by others than the source and the name here
+        else:  # each replay uploads the values that it has then
+            array = self._driver.upload(source._driver.download(array, source.spec), source.spec)
+            shared = False
         own = self._recording.own(array, variable.spec, shared)
         self._inputs.append(_VariableRead(ref(variable), own))
         self._read[variable._id] = found = stand_in(variable, own, self._driver)
