@@ -57,4 +57,5 @@ def converted(x: Tensor, given: str, wanted: str, saturate: bool) -> Tensor:
 def bit_cast(node: Node, x: Array) -> Array:
     """Return the bits of ``x`` as another type of as many bits; on the host."""
     values = released(x, node.in_types[0])
-    return np.ascontiguousarray(values).view(numpy_type(element(node.out_types[0])))
+    kind = numpy_type(element(node.out_types[0]))
+    return np.frombuffer(values.tobytes(), kind).reshape(values.shape)

@@ -92,7 +92,7 @@ def _transposed(
         strides, dilations, out = (1, *strides), (1, *dilations), (1, *out)
     found = (wk.conv3d_transpose if axes == 3 else wk.conv2d_transpose)(
         x,
-        _grouped(filters, groups),
+        filters,
         (x.shape[0], weight.shape[1] * groups, *out),
         strides=strides,
         pad="valid",
@@ -101,13 +101,6 @@ def _transposed(
         groups=groups,
     )
     return wk.squeeze(found, 2) if axes == 1 else found
-
-
-def _grouped(filters: Tensor, groups: int) -> Tensor:
-    """Return [..., out / group, in] as [..., out, in / group], which this library's op takes."""
-    if groups == 1:
-        return filters
-    return wk.concat(wk.split(filters, groups, -1), -2)
 
 
 def _kept(

@@ -97,19 +97,20 @@ def _coordinates(
 ) -> Array:
     """Return where each new element is among the old ones."""
     at = np.arange(length, dtype=np.float64)
+    whole = factor * there  # the new length before it was cut to a whole number
     if mode == "align_corners":
-        return at * (there - 1) / (length - 1) if length > 1 else np.zeros(length)
+        return at * (there - 1) / (whole - 1) if whole > 1 else np.zeros(length)
     if mode == "asymmetric":
         return at / factor
     if mode == "tf_crop_and_resize":
         start, end = part
-        if length > 1:
-            return start * (there - 1) + at * (end - start) * (there - 1) / (length - 1)
+        if whole > 1:
+            return start * (there - 1) + at * (end - start) * (there - 1) / (whole - 1)
         return np.full(length, 0.5 * (start + end) * (there - 1))
     if mode == "pytorch_half_pixel" and length == 1:
         return np.full(length, -0.5)
     if mode == "half_pixel_symmetric":
-        adjustment = length / (factor * there)
+        adjustment = length / whole
         return there / 2 * (1 - adjustment) + (at + 0.5) / factor - 0.5
     if mode == "tf_half_pixel_for_nn":
         return (at + 0.5) / factor

@@ -87,8 +87,8 @@ def mel_weights(
     Source: Young et al., The HTK Book, 2006, 5.4.
     """
     count, size = int(bins), int(length)
-    edges = 2595 * np.log10(1 + np.array([float(low), float(high)]) / 700)
-    mels = np.linspace(edges[0], edges[1], count + 2)
+    first, last = 2595 * np.log10(1 + np.array([float(low), float(high)]) / 700)
+    mels = first + np.arange(count + 2) * (last - first) / (count + 2)
     places = np.floor((size + 1) * (700 * (10 ** (mels / 2595) - 1)) / int(rate)).astype(int)
     found = np.zeros((size // 2 + 1, count))
     for i in range(count):
