@@ -12,6 +12,7 @@ from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
+from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.running import device, run_graph
 from wgsl_kernels.onnx.types import CARRIERS, carried, element, released
 
@@ -57,7 +58,8 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
     registry.load_families()
     model, folder = read_model(path_or_proto)
     graph = read_graph(with_shapes(model), folder)
-    return Model(graph, trainable=trainable)
+    done = optimise(graph, trainable=trainable)
+    return Model(graph, done, trainable=trainable)
 
 
 class Model:
@@ -69,8 +71,10 @@ class Model:
     carries them, as int32 for int64. `numpy` returns arrays of the declared types.
     """
 
-    def __init__(self, graph: Graph, *, trainable: bool = False) -> None:
+    def __init__(self, graph: Graph, optimised: Optimised, *, trainable: bool = False) -> None:
         self._graph = graph
+        self.optimised = optimised
+        """What was done to the graph on load."""
         self.parameters: dict[str, Tensor | Variable] = {}
         """The floating-point initializers, by name; variables, if they can be trained."""
         for name, constant in graph.constants.items():

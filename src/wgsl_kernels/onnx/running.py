@@ -43,7 +43,7 @@ def run_graph(
     values.update(zip((one.name for one in graph.inputs), given, strict=True))
     for node, dead in zip(graph.nodes, graph.dead, strict=True):
         given_to = [values[name] if name else None for name in node.inputs]
-        found = _run_node(node, given_to, values)
+        found = run_node(node, given_to, values)
         if observe is not None:
             observe(node, found)
         values.update((name, one) for name, one in zip(node.outputs, found, strict=False) if name)
@@ -52,9 +52,10 @@ def run_graph(
     return tuple(values[one.name] for one in graph.outputs)
 
 
-def _run_node(
+def run_node(
     node: Node, inputs: Sequence[Value], values: Mapping[str, Value]
 ) -> tuple[Value, ...]:
+    """Return what a node gives, each output as its type has it; see `run_graph`."""
     row = node.implementation
     arrays = [one.array if isinstance(one, Constant) else one for one in inputs]
     try:

@@ -31,9 +31,13 @@ def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None)
     axes, groups = x.ndim - 2, node.attr("group", 1)
     if not 1 <= axes <= 3:
         raise ShapeError(f"{node.op}: x has {axes} spatial axes; want 1 to 3.")
-    window = Window.of(node, tuple(weight.shape[2:]))
+    if node.attr("filters_last"):  # set on load
+        filters, size = weight, tuple(weight.shape[:-2])
+    else:
+        filters = wk.permute_dims(weight, (*range(2, weight.ndim), 1, 0))
+        size = tuple(weight.shape[2:])
+    window = Window.of(node, size)
     pads = padding(window, x.shape[2:])
-    filters = wk.permute_dims(weight, (*range(2, weight.ndim), 1, 0))
     strides, dilations = window.strides, window.dilations
     if axes == 1:  # an image of height 1
         x, filters = wk.expand_dims(x, 2), wk.expand_dims(filters, 0)
