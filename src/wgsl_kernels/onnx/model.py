@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
+from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, run_graph
 from wgsl_kernels.onnx.types import CARRIERS, carried, element, released
 
@@ -77,11 +80,14 @@ class Model:
         """What was done to the graph on load."""
         self.parameters: dict[str, Tensor | Variable] = {}
         """The floating-point initializers, by name; variables, if they can be trained."""
-        for name, constant in graph.constants.items():
-            if constant.array.dtype.kind == "f" and name in _initializers(graph):
+        for name, constant in read_on_device(graph).items():
+            if constant.array.dtype.kind == "f":
                 if trainable:
                     constant.keep_in(wk.variable(constant.tensor, name=name))
                 self.parameters[name] = constant.tensor
+        self.why_not_replayed = reason_not_replayed(graph)
+        """Why calls are not replayed on backends that can do so, or None."""
+        self._replayed = wk.capture(self._forward)
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:
@@ -106,7 +112,7 @@ class Model:
             DTypeError: An input is a tensor of another dtype.
             ShapeError: An input has another shape than the model declares.
         """
-        found = tuple(map(_tensors, self._run(inputs, named)))
+        found = self._run(inputs, named)
         return found[0] if len(found) == 1 else found
 
     def numpy(self, *inputs: Any, **named: Any) -> tuple[Any, ...]:
@@ -120,13 +126,28 @@ class Model:
             _arrays(one, info.type) for one, info in zip(found, self.outputs, strict=True)
         )
 
-    def _run(
-        self,
-        inputs: tuple[Any, ...],
-        named: Mapping[str, Any],
-        observe: Callable[[Node, tuple[Any, ...]], None] | None = None,
+    def _forward(self, *inputs: Any) -> tuple[Any, ...]:
+        return tuple(map(_tensors, run_graph(self._graph, inputs)))
+
+    def _run(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Run the graph, or replay it: nobody must be there who wants to see its kernels."""
+        given = self._taken(inputs, named)
+        now = context.current()
+        is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
+        if self.why_not_replayed is None and not is_watched:
+            return self._replayed(*given)
+        return self._forward(*given)
+
+    def trace(
+        self, observe: Callable[[Node, tuple[Any, ...]], None], *inputs: Any, **named: Any
     ) -> tuple[Any, ...]:
-        return run_graph(self._graph, self._taken(inputs, named), observe=observe)
+        """Return the outputs, and call a function with each node and what it gave.
+
+        What a node gave is a tensor, an array where it was computed on the host, a list of a
+        sequence, or None.
+        """
+        found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
+        return tuple(map(_tensors, found))
 
     def _taken(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
         """Return the inputs in order, checked, as tensors."""
@@ -157,16 +178,6 @@ class Model:
             f"Model({shown(self.inputs)} -> {shown(self.outputs)}; "
             f"{len(self.nodes)} nodes, {count:,} parameters)"
         )
-
-
-def _initializers(graph: Graph) -> set[str]:
-    """Return the names of the constants that are read on a device somewhere."""
-    return {
-        name
-        for node in graph.nodes
-        for i, name in enumerate(node.inputs)
-        if i not in node.implementation.host
-    }
 
 
 def _taken(value: Any, info: ValueInfo) -> Any:

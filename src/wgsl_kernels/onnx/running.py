@@ -86,8 +86,8 @@ def _fitted(x: Value, type_: str) -> Value:
     """Return what a node gave as its type has it."""
     if isinstance(x, Tensor) and type_.startswith("tensor("):
         return fit(x, element(type_))
-    if isinstance(x, np.ndarray) and type_.startswith("tensor("):
-        return x.astype(numpy_type(element(type_)), copy=False)
+    if isinstance(x, (np.ndarray, np.generic)) and type_.startswith("tensor("):
+        return np.asarray(x, numpy_type(element(type_)))
     return x
 
 
