@@ -93,9 +93,7 @@ def _of_graph(name: str, skipped: int = 0) -> Callable[..., tuple[str, ...]]:
     return rule
 
 
-def _quantized(
-    attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int
-) -> tuple[str, ...]:
+def _quantized(attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(in_types) > 2 and in_types[2]:
         return (in_types[2],)
     asked = attrs.get("output_dtype")

@@ -122,9 +122,7 @@ class Model:
         lists of arrays. What is raised is said at the call itself.
         """
         found = self._run(inputs, named)
-        return tuple(
-            _arrays(one, info.type) for one, info in zip(found, self.outputs, strict=True)
-        )
+        return tuple(_arrays(one, info.type) for one, info in zip(found, self.outputs, strict=True))
 
     def _forward(self, *inputs: Any) -> tuple[Any, ...]:
         return tuple(map(_tensors, run_graph(self._graph, inputs)))
@@ -204,7 +202,9 @@ def _taken(value: Any, info: ValueInfo) -> Any:
             for n, there in zip(info.shape, found.shape, strict=True)
         )
         if not fits:
-            raise ShapeError(f"model: input {info.name!r} has shape {show(found.shape)}; want {info}.")
+            raise ShapeError(
+                f"model: input {info.name!r} has shape {show(found.shape)}; want {info}."
+            )
     return found
 
 

@@ -77,7 +77,9 @@ def _largest_code(name: str) -> float:
     return float(np.array(0x7F, np.uint8).view(kind)) if kind.itemsize == 1 else np.inf
 
 
-def _values(name: str, *, saturate: bool) -> tuple[np.ndarray[tuple[int], np.dtype[np.float32]], float]:
+def _values(
+    name: str, *, saturate: bool
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.float32]], float]:
     """Return the finite values from 0 up, then the next that the exponent would have; what that is."""
     kind = numpy_type(name)
     if name == "bfloat16":
@@ -96,7 +98,9 @@ def _values(name: str, *, saturate: bool) -> tuple[np.ndarray[tuple[int], np.dty
     return np.append(finite, np.float32(next_one)), beyond
 
 
-def _power(x: Tensor, values: np.ndarray[tuple[int], np.dtype[np.float32]], *, saturate: bool) -> Tensor:
+def _power(
+    x: Tensor, values: np.ndarray[tuple[int], np.dtype[np.float32]], *, saturate: bool
+) -> Tensor:
     """Return the power of two that float8e8m0 has for ``x``: the next one up."""
     powers = values[:-1]
     place = _places(wk.tensor(powers), wk.abs(x), "left")

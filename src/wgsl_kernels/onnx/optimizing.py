@@ -87,7 +87,9 @@ def _fold_constants(graph: Graph, fixed: set[str]) -> int:
         try:
             with wk.use_backend("cpu"):
                 found = run_node(node, given, {})
-                arrays = [released_constant(x, t) for x, t in zip(found, node.out_types, strict=False)]
+                arrays = [
+                    released_constant(x, t) for x, t in zip(found, node.out_types, strict=False)
+                ]
         except (WgslKernelsError, MemoryError):
             kept.append(node)  # it is said where the node runs
             continue

@@ -21,9 +21,6 @@ _READS = frozenset(
         "NonMaxSuppression",
         "NonZero",
         "RoiAlign",
-        "Scatter",
-        "ScatterElements",
-        "ScatterND",
         "SequenceMap",
         "Unique",
     }
@@ -70,7 +67,9 @@ def reason_not_replayed(graph: Graph) -> str | None:
             return f"{one.name!r} is of type {one.type}"
     known = set(graph.constants)
     for node in graph.nodes:
-        if node.op in _READS or any(True for _ in node.graphs()):
+        by_rounds = node.attr("reduction", "none") not in ("none", "add")
+        is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
+        if node.op in _READS or is_scatter or any(True for _ in node.graphs()):
             return f"node {node.name!r} ({node.op}) reads values of the device"
         if node.op in _DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"

@@ -180,8 +180,17 @@ class _Reader:
                 since = row.since if schema is None else schema.since_version
                 return [
                     Node(
-                        proto.op_type, domain, shown, since, in_names, outputs, plain,
-                        in_types, out_types, row, registry.host_function(domain, proto.op_type),
+                        proto.op_type,
+                        domain,
+                        shown,
+                        since,
+                        in_names,
+                        outputs,
+                        plain,
+                        in_types,
+                        out_types,
+                        row,
+                        registry.host_function(domain, proto.op_type),
                     )  # fmt: skip
                 ]
             function = self._schema_function(schema, proto, attributes, scope, names, version)
@@ -233,7 +242,9 @@ class _Reader:
         opsets = {_domain(one.domain): one.version for one in function.opset_import}
         inner_names = _Names(prefix, bound, given, self.opsets | opsets, names.depth + 1)
         nodes = self._nodes(function.node, scope, constants, inner_names)
-        return [node if node.name != prefix.rstrip("/") else _renamed(node, shown) for node in nodes]
+        return [
+            node if node.name != prefix.rstrip("/") else _renamed(node, shown) for node in nodes
+        ]
 
     def _schema_function(
         self,

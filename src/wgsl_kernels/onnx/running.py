@@ -52,9 +52,7 @@ def run_graph(
     return tuple(values[one.name] for one in graph.outputs)
 
 
-def run_node(
-    node: Node, inputs: Sequence[Value], values: Mapping[str, Value]
-) -> tuple[Value, ...]:
+def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -> tuple[Value, ...]:
     """Return what a node gives, each output as its type has it; see `run_graph`."""
     row = node.implementation
     arrays = [one.array if isinstance(one, Constant) else one for one in inputs]
@@ -62,7 +60,9 @@ def run_node(
         if node.numpy is not None and arrays and all(map(_is_on_host, arrays)):
             found = node.numpy(node, *arrays)
         elif next(node.graphs(), None) is not None:
-            found = row.function(node, lambda graph, given: run_graph(graph, given, values), *inputs)
+            found = row.function(
+                node, lambda graph, given: run_graph(graph, given, values), *inputs
+            )
         elif row.raw:
             found = row.function(node, *inputs)
         else:
@@ -73,9 +73,7 @@ def run_node(
         error.add_note(f"in node {node.name!r} ({node.op})")
         raise
     results = found if isinstance(found, tuple) else (found,)
-    return tuple(
-        _fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False)
-    )
+    return tuple(_fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False))
 
 
 def _is_on_host(x: Value) -> bool:

@@ -119,9 +119,7 @@ def _kept(
         count = len(whole)
         ends = [n + e for n, e in zip(whole, extra, strict=True)]
         begin = list(window.pads[:count])
-        return begin, [
-            n - a - b for n, a, b in zip(ends, begin, window.pads[count:], strict=True)
-        ]
+        return begin, [n - a - b for n, a, b in zip(ends, begin, window.pads[count:], strict=True)]
     wanted = list(wanted)[-len(whole) :]
     cut = [max(0, n + e - w) for n, e, w in zip(whole, extra, wanted, strict=True)]
     upper = window.auto == "SAME_UPPER"

@@ -33,9 +33,7 @@ def gather_elements(node: Node, x: Tensor, places: Tensor) -> Tensor:
     """Return one element for each place along an axis; other axes are those of ``places``."""
     axis = node.attr("axis") % x.ndim
     found = from_start(places, x.shape[axis])
-    part = tuple(
-        slice(None) if i == axis else slice(0, n) for i, n in enumerate(places.shape)
-    )
+    part = tuple(slice(None) if i == axis else slice(0, n) for i, n in enumerate(places.shape))
     return wk.take_along_axis(x[part], found, axis)
 
 

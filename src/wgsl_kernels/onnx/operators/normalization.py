@@ -96,9 +96,7 @@ def local_response(node: Node, x: Tensor) -> Tensor:
     """Return ``x`` divided by a power of the squares of neighbouring channels."""
     size = node.attr("size")
     before = (size - 1) // 2
-    padded = wk.pad(
-        wk.square(x), [(0, 0), (before, size - 1 - before), *((0, 0),) * (x.ndim - 2)]
-    )
+    padded = wk.pad(wk.square(x), [(0, 0), (before, size - 1 - before), *((0, 0),) * (x.ndim - 2)])
     channels = x.shape[1]
     total = padded[:, :channels]
     for i in range(1, size):

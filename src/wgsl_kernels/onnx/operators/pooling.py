@@ -56,7 +56,9 @@ def max_pool(node: Node, x: Tensor) -> Any:
     pads = padding(window, x.shape[2:])
     if node.wanted > 1:
         return _with_places(node, x, window, pads)
-    return _pooled("max", wk.astype(x, "float32") if x.dtype in ("int8", "uint8") else x, window, pads)
+    return _pooled(
+        "max", wk.astype(x, "float32") if x.dtype in ("int8", "uint8") else x, window, pads
+    )
 
 
 def _with_places(node: Node, x: Tensor, window: Window, pads: Pads) -> tuple[Tensor, Tensor]:

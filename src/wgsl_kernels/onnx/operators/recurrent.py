@@ -107,7 +107,11 @@ class _Cell:
         first, second, third = self.activations
         gates = given + wk.matmul(old, self.hidden, transpose_b=True) + self.bias
         enter, leave, forget, new = (gates[:, i * n : (i + 1) * n] for i in range(4))
-        peep = None if self.peephole is None else [self.peephole[i * n : (i + 1) * n] for i in range(3)]
+        peep = (
+            None
+            if self.peephole is None
+            else [self.peephole[i * n : (i + 1) * n] for i in range(3)]
+        )
         if peep is not None:
             enter, forget = enter + peep[0] * cell, forget + peep[2] * cell
         keep = (

@@ -55,7 +55,11 @@ def _sum(node: Node, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
 _REDUCTIONS: dict[str, Reduction] = {
     "ReduceL1": lambda node, x, axes, keep: wk.sum(wk.abs(x), axes, keepdims=keep),
     "ReduceL2": lambda node, x, axes, keep: wk.sqrt(
-        wk.sum(wk.square(x) if not is_integer(node.in_types[0]) else _floats(x) ** 2, axes, keepdims=keep)
+        wk.sum(
+            wk.square(x) if not is_integer(node.in_types[0]) else _floats(x) ** 2,
+            axes,
+            keepdims=keep,
+        )
     ),
     "ReduceLogSum": lambda node, x, axes, keep: wk.log(wk.sum(_floats(x), axes, keepdims=keep)),
     "ReduceLogSumExp": lambda node, x, axes, keep: wk.logsumexp(_floats(x), axes, keepdims=keep),

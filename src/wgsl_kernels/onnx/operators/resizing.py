@@ -83,7 +83,9 @@ def _along(
             "float64" if x.dtype == "float64" else "float32"
         )
         turned = wk.tensor(weights, dtype=str(weights.dtype))
-        found = wk.moveaxis(wk.tensordot(turned, wk.astype(x, turned.dtype), ([1], [axis])), 0, axis)
+        found = wk.moveaxis(
+            wk.tensordot(turned, wk.astype(x, turned.dtype), ([1], [axis])), 0, axis
+        )
         found = wk.astype(found, x.dtype)
     if mode == "tf_crop_and_resize" and outside.any():
         lengths = [-1 if i == axis else 1 for i in range(x.ndim)]
@@ -140,7 +142,11 @@ def _weights(node: Node, places: Array, there: int, factor: float) -> Array:
     first = np.floor(places).astype(np.int64)
     taps = first[:, None] + np.arange(1 - reach, reach + 1)[None, :]
     distance = np.abs(taps - places[:, None]) * scale
-    kernel = _cubic(distance, node.attr("cubic_coeff_a", -0.75)) if is_cubic else np.maximum(0, 1 - distance)
+    kernel = (
+        _cubic(distance, node.attr("cubic_coeff_a", -0.75))
+        if is_cubic
+        else np.maximum(0, 1 - distance)
+    )
     if node.attr("exclude_outside", 0) or scale < 1:
         if node.attr("exclude_outside", 0):
             kernel = np.where((taps < 0) | (taps >= there), 0, kernel)

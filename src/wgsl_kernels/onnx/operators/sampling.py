@@ -125,9 +125,7 @@ def affine_grid(node: Node, theta: Tensor, size: Array) -> Tensor:
     """Return the places that affine maps, [batch, axes, axes + 1], give an image's elements."""
     lengths = [int(n) for n in np.ravel(size)[2:]]
     corners = node.attr("align_corners")
-    lines = [
-        np.linspace(-1, 1, n) if corners else (np.arange(n) * 2 + 1) / n - 1 for n in lengths
-    ]
+    lines = [np.linspace(-1, 1, n) if corners else (np.arange(n) * 2 + 1) / n - 1 for n in lengths]
     if corners:
         lines = [line if n > 1 else np.zeros(1) for line, n in zip(lines, lengths, strict=True)]
     mesh = np.meshgrid(*lines, indexing="ij")[::-1]
@@ -160,12 +158,20 @@ def roi_align(node: Node, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
             start + bin_ * (np.arange(n)[:, None] + (np.arange(count) + 0.5)[None, :] / count)
             for start, bin_, n, count in zip((top, left), size, (high, wide), counts, strict=True)
         ]
-        samples = _bilinear_inside(chosen[i : i + 1], x.shape[2:], lines[0].ravel(), lines[1].ravel())
-        grid = wk.reshape(samples, (-1, high, counts[0], wide, counts[1])) if node.attr("mode") == "avg" else None
+        samples = _bilinear_inside(
+            chosen[i : i + 1], x.shape[2:], lines[0].ravel(), lines[1].ravel()
+        )
+        grid = (
+            wk.reshape(samples, (-1, high, counts[0], wide, counts[1]))
+            if node.attr("mode") == "avg"
+            else None
+        )
         if grid is not None:
             found.append(wk.mean(grid, (2, 4)))
         else:
-            found.append(_largest_corner(chosen[i : i + 1], x.shape[2:], lines, (high, wide), counts))
+            found.append(
+                _largest_corner(chosen[i : i + 1], x.shape[2:], lines, (high, wide), counts)
+            )
     return wk.stack(found, 0)
 
 
@@ -183,7 +189,9 @@ def _corner_weights(line: Array, length: int) -> list[tuple[Array, Array]]:
     ]
 
 
-def _corner_terms(flat: Tensor, lengths: Sequence[int], rows: Array, columns: Array) -> list[Tensor]:
+def _corner_terms(
+    flat: Tensor, lengths: Sequence[int], rows: Array, columns: Array
+) -> list[Tensor]:
     """Return the four weighted neighbours, [channels, rows, columns], of each point of a mesh."""
     found = []
     for row, row_weight in _corner_weights(rows, lengths[0]):
@@ -237,7 +245,11 @@ def columns_to_image(node: Node, x: Tensor, shape: Array, block: Array) -> Tenso
     whole = flat.at[carried(places.reshape(-1))].add(wk.matrix_transpose(values))
     image = wk.reshape(wk.matrix_transpose(whole), (batch, channels, *padded))
     return image[
-        (slice(None), slice(None), *(slice(window.pads[i], window.pads[i] + n) for i, n in enumerate(lengths)))
+        (
+            slice(None),
+            slice(None),
+            *(slice(window.pads[i], window.pads[i] + n) for i, n in enumerate(lengths)),
+        )
     ]
 
 
@@ -266,7 +278,9 @@ def deformed_convolution(
         for i in range(2)
     ]
     rows = np.broadcast_to(lines[0][:, None, :, None], (*window.size, *outs)).reshape(taps, *outs)
-    columns = np.broadcast_to(lines[1][None, :, None, :], (*window.size, *outs)).reshape(taps, *outs)
+    columns = np.broadcast_to(lines[1][None, :, None, :], (*window.size, *outs)).reshape(
+        taps, *outs
+    )
     points = [
         wk.reshape(shifts[:, :, i] + wk.tensor(base.astype(np.float32)), (batch * parts, -1))
         for i, base in enumerate((rows, columns))

@@ -83,9 +83,7 @@ def _by_rounds(
 
 
 @operator("TensorScatter")
-def tensor_scatter(
-    node: Node, x: Tensor, updates: Tensor, starts: Tensor | None = None
-) -> Tensor:
+def tensor_scatter(node: Node, x: Tensor, updates: Tensor, starts: Tensor | None = None) -> Tensor:
     """Return ``x`` with a segment along an axis replaced, from a start of each batch on."""
     axis, length = node.attr("axis") % x.ndim, updates.shape[node.attr("axis")]
     batch = x.shape[0]

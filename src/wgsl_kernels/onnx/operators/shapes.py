@@ -169,7 +169,11 @@ def pad(
     for i, axis in enumerate(along):
         pairs[axis] = (widths[i], widths[i + len(along)])
     if any(n < 0 for pair in pairs for n in pair):
-        x = x[tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True))]
+        x = x[
+            tuple(
+                slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True)
+            )
+        ]
         pairs = [(max(0, a), max(0, b)) for a, b in pairs]
     if node.attr("mode") == "constant":
         fill = node.attr("value", 0) if value is None else np.asarray(value).item()
@@ -190,10 +194,18 @@ def center_crop_pad(node: Node, x: Tensor, shape: Array) -> Tensor:
         there = x.shape[axis]
         if there > length:
             first = (there - length) // 2
-            x = x[tuple(slice(first, first + length) if i == axis else slice(None) for i in range(x.ndim))]
+            x = x[
+                tuple(
+                    slice(first, first + length) if i == axis else slice(None)
+                    for i in range(x.ndim)
+                )
+            ]
         elif there < length:
             before = (length - there) // 2
-            x = wk.pad(x, [(before, length - there - before) if i == axis else (0, 0) for i in range(x.ndim)])
+            x = wk.pad(
+                x,
+                [(before, length - there - before) if i == axis else (0, 0) for i in range(x.ndim)],
+            )
     return x
 
 
