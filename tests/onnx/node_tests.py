@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
+import onnx
 import wgsl_kernels as wk
+from onnx import numpy_helper
 
 RECORDED = Path(__file__).parents[2] / "docs" / "_data" / "onnx_node_tests.json"
 BACKENDS = ("cpu", "webgpu")

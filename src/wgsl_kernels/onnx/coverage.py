@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.onnx import registry
+from wgsl_kernels.onnx.extra import needing_onnx
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator
 
 
@@ -29,11 +31,26 @@ class CoverageRow:
     how: str
 
 
-def coverage() -> list[CoverageRow]:
-    """Return a row for each operator that the installed package ``onnx`` knows."""
+def coverage(path_or_proto: str | os.PathLike[str] | Any = None) -> list[CoverageRow]:
+    """Return a row for each operator that a model uses, or that ONNX has.
+
+    Args:
+        path_or_proto: A file or an ``onnx.ModelProto``; without it all operators count that the
+            installed package ``onnx`` knows.
+
+    Raises:
+        ArgumentError: What is given is no model; or the package ``onnx`` is not installed.
+        OSError: A file cannot be read.
+    """
+    with needing_onnx("coverage"):
+        from wgsl_kernels.onnx.files import read_model
+    registry.load_families()
+    return _all_rows() if path_or_proto is None else list(_rows_of(read_model(path_or_proto)[0]))
+
+
+def _all_rows() -> list[CoverageRow]:
     from onnx import defs
 
-    registry.load_families()
     newest: dict[tuple[str, str], Any] = {}
     for schema in defs.get_all_schemas():
         if schema.deprecated and (schema.domain, schema.name) not in registry.names():
@@ -53,14 +70,14 @@ def _how(schema: Any) -> str:
     return "function" if schema.has_function or schema.has_context_dependent_function else ""
 
 
-def rows_of(model: Any) -> Iterator[CoverageRow]:
+def _rows_of(model: Any) -> Iterator[CoverageRow]:
     """Yield a row for each operator that a ``ModelProto`` uses, with functions of its own."""
     used = {(_plain(node.domain), node.op_type) for node in _nodes(model.graph)}
     own = {(_plain(one.domain), one.name) for one in model.functions}
     for function in model.functions:
         used.update((_plain(node.domain), node.op_type) for node in function.node)
     versions = {_plain(one.domain): one.version for one in model.opset_import}
-    known = {(row.domain, row.op): row for row in coverage()}
+    known = {(row.domain, row.op): row for row in _all_rows()}
     for domain, name in sorted(used):
         row = known.get((domain, name))
         if (domain, name) in own:

@@ -23,11 +23,11 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
         OSError: The file cannot be read.
     """
     if isinstance(source, onnx.ModelProto):
-        model, folder = source, ""
+        model, folder, shown = source, "", "the model"
     elif isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
         path = Path(source.decode() if isinstance(source, bytes) else source)
         data = path.read_bytes()
-        model, folder = onnx.ModelProto(), str(path.parent)
+        model, folder, shown = onnx.ModelProto(), str(path.parent), str(path)
         try:
             model.ParseFromString(data)
         except DecodeError as error:
@@ -38,7 +38,7 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
         raise ArgumentError(f"load: got a {type(source).__name__}; want a path or a ModelProto.")
     if not model.HasField("graph") or not model.opset_import:
         raise ArgumentError(
-            f"load: {source if folder else 'the model'} has no graph, or names no version of the "
+            f"load: {shown} has no graph, or names no version of the "
             "operators; is it a model of ONNX?"
         )
     return model, folder

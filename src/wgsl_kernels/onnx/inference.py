@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.onnx.graph import Graph
+from wgsl_kernels.onnx.files import type_name_of
 from wgsl_kernels.onnx.types import element_of, tensor_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
+
+    from wgsl_kernels.onnx.graph import Graph
 
 _KINDS = ("to", "dtype", "output_dtype", "output_datatype")
 """Attributes that say the type of the output by its number."""
@@ -63,20 +65,18 @@ def _formals(parameters: Any, count: int) -> list[str]:
 
 
 def _default(schema: Any, formal: str, in_types: tuple[str, ...]) -> str:
-    """Return the type that a variable has that no input binds: the only one, or the first input's."""
-    allowed = next(
+    """Return the type of a variable that no input binds: the only one, or the first input's."""
+    allowed: Iterable[str] = next(
         (one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == formal),
         [],
     )
     given = in_types[0] if in_types else ""
-    if len(allowed) == 1 or given not in allowed:
+    if len(list(allowed)) == 1 or given not in allowed:
         return "tensor(float)" if "tensor(float)" in allowed else next(iter(allowed), given)
     return given
 
 
 def _kind(number: Any) -> str:
-    from wgsl_kernels.onnx.files import type_name_of
-
     return type_name_of(int(number))
 
 

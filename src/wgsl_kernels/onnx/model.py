@@ -14,10 +14,11 @@ from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
+from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, run_graph
-from wgsl_kernels.onnx.types import CARRIERS, carried, element, released
+from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
 
 if TYPE_CHECKING:
     import os
@@ -49,15 +50,9 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
 
     Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
     """
-    try:
+    with needing_onnx("load"):
         from wgsl_kernels.onnx.files import read_model, with_shapes
         from wgsl_kernels.onnx.reading import read_graph
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("google", "ml_dtypes", "onnx"):
-            raise
-        raise ArgumentError(
-            'load: wants the package onnx; pip install "wgsl-kernels[onnx]".'
-        ) from None
     registry.load_families()
     model, folder = read_model(path_or_proto)
     graph = read_graph(with_shapes(model), folder)
@@ -210,8 +205,6 @@ def _taken(value: Any, info: ValueInfo) -> Any:
 
 def _as_declared(array: Array, info: ValueInfo) -> Array:
     """Return numbers in the declared type where Python's or NumPy's default was given."""
-    from wgsl_kernels.onnx.types import numpy_type
-
     wanted = numpy_type(element(info.type))
     if array.dtype == wanted:
         return array
@@ -226,7 +219,7 @@ def _tensors(value: Any) -> Any:
     if isinstance(value, list):
         return [_tensors(one) for one in value]
     found = device(value)
-    return found.value if isinstance(found, Variable) else found
+    return wk.clone(found) if isinstance(found, Variable) else found
 
 
 def _arrays(value: Any, type_: str) -> Any:

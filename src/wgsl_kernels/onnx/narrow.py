@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.types import BITS, CARRIERS, FLOATS, numpy_type
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.dtypes import DTypeName
 
 
 def fit(x: Tensor, name: str) -> Tensor:
@@ -17,13 +22,13 @@ def fit(x: Tensor, name: str) -> Tensor:
     """
     carrier = CARRIERS[name]
     if name in BITS and BITS[name][0] < 32 and carrier == "int32":
-        return _wrapped(_as(x, "int32"), name)
+        return _wrapped(_as(x, CARRIERS["int32"]), name)
     if name in FLOATS and name not in ("float", "float16", "double"):
-        return rounded(_as(x, "float32"), name, saturate=False)
+        return rounded(_as(x, CARRIERS["float"]), name, saturate=False)
     return _as(x, carrier)
 
 
-def _as(x: Tensor, dtype: str) -> Tensor:
+def _as(x: Tensor, dtype: DTypeName) -> Tensor:
     return x if x.dtype == dtype else wk.astype(x, dtype)
 
 
@@ -80,7 +85,7 @@ def _largest_code(name: str) -> float:
 def _values(
     name: str, *, saturate: bool
 ) -> tuple[np.ndarray[tuple[int], np.dtype[np.float32]], float]:
-    """Return the finite values from 0 up, then the next that the exponent would have; what that is."""
+    """Return the finite values from 0 up and the next one, and what that is rounded to."""
     kind = numpy_type(name)
     if name == "bfloat16":
         every = np.arange(1 << 15, dtype=np.uint16).view(kind).astype(np.float32)

@@ -1,4 +1,4 @@
-"""What is done to a graph once, on load: constants folded, batch norms in convolutions, the dead dropped."""
+"""What is done to a graph once, on load: constants and batch norms folded, dead nodes dropped."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.files import type_name
 from wgsl_kernels.onnx.graph import Constant, Graph, Node, ValueInfo
 from wgsl_kernels.onnx.inference import result_types
+from wgsl_kernels.onnx.types import element_of, tensor_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -191,7 +192,7 @@ class _Reader:
                         out_types,
                         row,
                         registry.host_function(domain, proto.op_type),
-                    )  # fmt: skip
+                    )
                 ]
             function = self._schema_function(schema, proto, attributes, scope, names, version)
         if function is None or names.depth > _MOST_FUNCTIONS:
@@ -230,7 +231,7 @@ class _Reader:
         """Return the nodes of a function's body, under names of their own."""
         given = {one.name: one for one in function.attribute_proto} | dict(attributes)
         prefix = f"{names.prefix}{proto.op_type}.{_first(proto)}/"
-        bound = {name: "" for name in function.input}
+        bound = dict.fromkeys(function.input, "")
         bound |= dict(zip(function.input, map(names, proto.input), strict=False))
         results = {
             inner: names(outer)
@@ -279,8 +280,9 @@ class _Reader:
         return found
 
     def _type_proto(self, name: str, scope: Scope) -> onnx.TypeProto:
-        if name in self.shapes and self.shapes[name].WhichOneof("value"):
-            return self.shapes[name]
+        known: onnx.TypeProto | None = self.shapes.get(name)
+        if known is not None and known.WhichOneof("value"):
+            return known
         found = onnx.TypeProto()
         if name and scope.get(name, "").startswith("tensor("):
             kind = scope[name][7:-1].upper()
@@ -378,8 +380,6 @@ def _schema(name: str, version: int, domain: str) -> Any:
 
 
 def _type_of(array: Array) -> str:
-    from wgsl_kernels.onnx.types import element_of, tensor_type
-
     return tensor_type(element_of(array.dtype))
 
 

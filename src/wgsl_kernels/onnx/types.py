@@ -14,42 +14,39 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.values.dtypes import OBJECTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.dtypes import DTypeName
     from wgsl_kernels.engine.values.host import Array
 
-CARRIERS: Mapping[str, str] = MappingProxyType(
-    {
-        "bool": "bool",
-        "int8": "int8",
-        "uint8": "uint8",
-        "int32": "int32",
-        "float16": "float16",
-        "float": "float32",
-        "double": "float64",
-        "complex64": "complex64",
-        "complex128": "complex128",
-        "string": "string",
-        **dict.fromkeys(
-            ("int2", "uint2", "int4", "uint4", "int16", "uint16", "uint32", "int64", "uint64"),
-            "int32",
+_CARRIERS = {
+    **{one: one for one in ("bool", "int8", "uint8", "int32", "float16", "string")},
+    **{one: one for one in ("complex64", "complex128")},
+    "float": "float32",
+    "double": "float64",
+    **dict.fromkeys(
+        ("int2", "uint2", "int4", "uint4", "int16", "uint16", "uint32", "int64", "uint64"),
+        "int32",
+    ),
+    **dict.fromkeys(
+        (
+            "bfloat16",
+            "float8e4m3fn",
+            "float8e4m3fnuz",
+            "float8e5m2",
+            "float8e5m2fnuz",
+            "float8e8m0",
+            "float4e2m1",
         ),
-        **dict.fromkeys(
-            (
-                "bfloat16",
-                "float8e4m3fn",
-                "float8e4m3fnuz",
-                "float8e5m2",
-                "float8e5m2fnuz",
-                "float8e8m0",
-                "float4e2m1",
-            ),
-            "float32",
-        ),
-    }
+        "float32",
+    ),
+}
+CARRIERS: Mapping[str, DTypeName] = MappingProxyType(
+    {name: OBJECTS[carrier] for name, carrier in _CARRIERS.items()}
 )
 """ONNX's name of an element type, and the dtype of the tensors that carry it."""
 
@@ -109,7 +106,8 @@ def numpy_type(name: str) -> np.dtype[Any]:
     if name in _ML_DTYPES:
         import ml_dtypes
 
-        return np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
+        found: np.dtype[Any] = np.dtype(getattr(ml_dtypes, _ML_DTYPES[name]))
+        return found
     return np.dtype(_NUMPY.get(name, name))
 
 

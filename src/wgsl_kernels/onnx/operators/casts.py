@@ -10,6 +10,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.onnx.narrow import fit, rounded
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import device
 from wgsl_kernels.onnx.types import BITS, FLOATS, element, numpy_type, released
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ def cast(node: Node, x: Tensor) -> Tensor:
 @operator("CastLike", raw=True)
 def cast_like(node: Node, x: Any, like: Any) -> Tensor:
     """Return ``x`` in the type of another tensor, of which nothing else is read."""
-    from wgsl_kernels.onnx.running import device
-
     saturate = bool(node.attr("saturate", 1))
     return converted(device(x), node.in_types[0], node.out_types[0], saturate)
 

@@ -1,4 +1,4 @@
-"""Maps of one tensor: mathematical functions, activations, and what says of each number what it is."""
+"""Maps of one tensor: mathematical functions, activations, classification of numbers, windows."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
 @operator("Selu")
 def selu(node: Node, x: Tensor) -> Tensor:
     """Return ``gamma * x`` where it is above 0, else ``gamma * alpha * (exp(x) - 1)``."""
-    return node.attr("gamma") * wk.where(x > 0, x, node.attr("alpha") * wk.expm1(x))
+    return wk.multiply(node.attr("gamma"), wk.where(x > 0, x, node.attr("alpha") * wk.expm1(x)))
 
 
 @operator("Shrink")

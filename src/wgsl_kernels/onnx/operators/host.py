@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.onnx.operators.casts import cast
 from wgsl_kernels.onnx.operators.shapes import cuts, ints
 from wgsl_kernels.onnx.registry import on_host
-from wgsl_kernels.onnx.types import element, is_integer, numpy_type
+from wgsl_kernels.onnx.types import carried, element, is_integer, numpy_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Node
@@ -36,13 +37,10 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _cast(node: Node, x: Array) -> Array:
+def _cast(node: Node, x: Array) -> Any:
     kind = element(node.out_types[0])
     if is_integer(kind) or kind == "bool":
         return x.astype(numpy_type(kind))
-    from wgsl_kernels.onnx.operators.casts import cast
-    from wgsl_kernels.onnx.types import carried
-
     return cast(node, carried(x))
 
 
@@ -52,7 +50,7 @@ def _divide(node: Node, a: Array, b: Array) -> Array:
 
 
 def _gather(node: Node, x: Array, places: Array) -> Array:
-    return np.take(x, places, axis=node.attr("axis"))
+    return np.asarray(np.take(x, places, axis=node.attr("axis")))
 
 
 def _reshape(node: Node, x: Array, shape: Array | None = None) -> Array:
@@ -93,7 +91,7 @@ def _fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return run
 
 
-for _name, _function in {
+_TABLE: Mapping[str, Callable[..., Any]] = {
     "Abs": _plain(np.abs),
     "Add": _plain(np.add),
     "And": _plain(np.logical_and),
@@ -130,5 +128,6 @@ for _name, _function in {
     "Unsqueeze": _unsqueeze,
     "Where": _plain(np.where),
     "Xor": _plain(np.logical_xor),
-}.items():
+}
+for _name, _function in _TABLE.items():
     on_host(_name, _function)

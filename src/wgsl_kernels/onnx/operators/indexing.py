@@ -132,7 +132,7 @@ def unique(node: Node, x: Tensor) -> Any:
 
 
 def _by_size(kinds: Tensor, axis: int) -> Tensor:
-    """Return the order of parts along an axis, by their first element, then their second, …"""
+    """Return the order of parts along an axis, by their elements from the first on."""
     rows = wk.reshape(wk.moveaxis(kinds, axis, 0), (kinds.shape[axis], -1))
     order = wk.arange(rows.shape[0], dtype="int32")
     for column in range(rows.shape[1] - 1, -1, -1):

@@ -1,4 +1,4 @@
-"""Normalization: of batches, layers, groups and instances, of vectors and of neighbouring channels."""
+"""Normalization: of batches, layers, groups, instances, vectors and neighbouring channels."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None)
     """Return ``(x - zero) * scale``."""
     scale = _spread(node, x, scale)
     if zero is not None:
-        wide = "int32" if is_integer(node.in_types[0]) else "float32"
+        wide = CARRIERS["int32" if is_integer(node.in_types[0]) else "float"]
         x = wk.astype(x, wide) - wk.astype(_spread(node, x, zero), wide)
     return wk.astype(x, scale.dtype) * scale
 
@@ -127,7 +127,7 @@ def quantized_convolution(node: Node, *given: Tensor) -> Tensor:
         node,
         wk.astype(_centered(x, x_zero), "float32"),
         wk.astype(_centered(weight, _per_filter(w_zero, weight)), "float32"),
-        *(wk.astype(one, "float32") for one in bias if one is not None),
+        *(wk.astype(one, "float32") for one in bias),
     )
     if w_scale.size > 1:
         w_scale = wk.reshape(w_scale, (1, -1, *(1,) * (x.ndim - 2)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import ArgumentError

@@ -98,7 +98,7 @@ def _place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         axis, keepdims = node.attr("axis") % x.ndim, bool(node.attr("keepdims"))
         if not node.attr("select_last_index", 0):
             return function(x, axis, keepdims=keepdims)
-        return x.shape[axis] - 1 - function(wk.flip(x, axis), axis, keepdims=keepdims)
+        return wk.subtract(x.shape[axis] - 1, function(wk.flip(x, axis), axis, keepdims=keepdims))
 
     return run
 

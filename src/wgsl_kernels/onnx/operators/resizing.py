@@ -9,7 +9,7 @@ import numpy as np
 
 import wgsl_kernels as wk
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.types import carried
+from wgsl_kernels.onnx.types import CARRIERS, carried
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,13 +79,9 @@ def _along(
     if node.attr("mode") == "nearest":
         found = wk.take(x, carried(_nearest(node, places, there)), axis)
     else:
-        weights = _weights(node, places, there, factor).astype(
-            "float64" if x.dtype == "float64" else "float32"
-        )
-        turned = wk.tensor(weights, dtype=str(weights.dtype))
-        found = wk.moveaxis(
-            wk.tensordot(turned, wk.astype(x, turned.dtype), ([1], [axis])), 0, axis
-        )
+        wide = CARRIERS["double" if x.dtype == "float64" else "float"]
+        turned = wk.tensor(_weights(node, places, there, factor), dtype=wide)
+        found = wk.moveaxis(wk.tensordot(turned, wk.astype(x, wide), ([1], [axis])), 0, axis)
         found = wk.astype(found, x.dtype)
     if mode == "tf_crop_and_resize" and outside.any():
         lengths = [-1 if i == axis else 1 for i in range(x.ndim)]

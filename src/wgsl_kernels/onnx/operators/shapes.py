@@ -232,7 +232,8 @@ def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array | Tens
     """Return numbers from ``start`` on, below ``limit``; integers on the host, as shapes are."""
     first, last, step = (np.asarray(one).reshape(()) for one in (start, limit, delta))
     if element(node.out_types[0]) == "int64":
-        return np.arange(first, last, step, dtype=np.int64)
+        every: Array = np.arange(int(first), int(last), int(step), dtype=np.int64)
+        return every
     count = max(math.ceil((last.astype(np.float64) - first) / step.astype(np.float64)), 0)
     if first.dtype.kind == "i":
         return wk.arange(count, dtype="int32") * int(step) + int(first)
