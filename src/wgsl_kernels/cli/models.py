@@ -132,8 +132,7 @@ def _shapes(found: Iterable[Any]) -> str:
 def facts_of(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     """Return what there is to say of a model and of a run."""
     rows = nodes_of(model, given)
-    taken = {name: value for name, value in given.items()}
-    explained = wk.explain(lambda: model(**taken))
+    explained = wk.explain(lambda: model(**given))
     return {
         "inputs": [str(one) for one in model.inputs],
         "outputs": [str(one) for one in model.outputs],
@@ -162,23 +161,25 @@ def show_facts(to: Console, facts: dict[str, Any]) -> None:
 
 def differences_of(model: Model, given: dict[str, Any]) -> list[Difference]:
     """Return for each node how far its outputs on ``webgpu`` are from those on ``cpu``."""
-    seen: dict[str, list[list[Any]]] = {}
-    nodes: list[Node] = []
-    for backend in ("cpu", "webgpu"):
-        values: list[list[Any]] = []
-
-        def note(node: Node, found: tuple[Any, ...], to: list[list[Any]] = values) -> None:
-            to.append([np.asarray(x.numpy()) for x in found if isinstance(x, wk.Tensor)])
-            if backend == "cpu":
-                nodes.append(node)
-
-        with wk.use_backend(backend):
-            model.trace(note, **given)
-        seen[backend] = values
+    with wk.use_backend("cpu"):
+        here = _traced(model, given)
+    with wk.use_backend("webgpu"):
+        there = _traced(model, given)
     return [
-        Difference(node.name, node.op, max(map(_error, here, there), default=0.0))
-        for node, here, there in zip(nodes, seen["cpu"], seen["webgpu"], strict=True)
+        Difference(node.name, node.op, max(map(_error, want, got), default=0.0))
+        for (node, want), (_, got) in zip(here, there, strict=True)
     ]
+
+
+def _traced(model: Model, given: dict[str, Any]) -> list[tuple[Node, list[Any]]]:
+    """Return each node of a run with its outputs as arrays."""
+    seen: list[tuple[Node, list[Any]]] = []
+
+    def note(node: Node, found: tuple[Any, ...]) -> None:
+        seen.append((node, [np.asarray(x.numpy()) for x in found if isinstance(x, wk.Tensor)]))
+
+    model.trace(note, **given)
+    return seen
 
 
 def _error(want: Any, got: Any) -> float:

@@ -1,4 +1,4 @@
-"""The package ``onnx``, which is imported where a file is read: what is said where it is not there."""
+"""The package ``onnx``, imported where a file is read: what is said where it is missing."""
 
 from __future__ import annotations
 

@@ -48,8 +48,13 @@ def with_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the model with the shapes that the package ``onnx`` can tell, or as it is."""
     try:
         return onnx.shape_inference.infer_shapes(model)
-    except (onnx.shape_inference.InferenceError, ValueError, RuntimeError):
-        return model  # operators that it does not know, or models beyond its 2 GB
+    except (
+        onnx.checker.ValidationError,
+        onnx.shape_inference.InferenceError,
+        ValueError,
+        RuntimeError,
+    ):
+        return model  # what is wrong with it is said where it is read; or it is beyond 2 GB
 
 
 def type_name(kind: onnx.TypeProto) -> str:

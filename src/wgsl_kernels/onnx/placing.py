@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.onnx.types import element
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wgsl_kernels.onnx.graph import Constant, Graph, Node
 
+_NOT_RECORDED = frozenset({"complex128", "double", "string"})
+"""Element types that live on the host."""
 _FROM_SHAPES = frozenset({"Shape", "Size", "Range"})
 _READS = frozenset(
     {
@@ -63,7 +67,7 @@ def read_on_device(graph: Graph) -> dict[str, Constant]:
 def reason_not_replayed(graph: Graph) -> str | None:
     """Return why a captured run of the graph would not be right, or could not be: or None."""
     for one in (*graph.inputs, *graph.outputs):
-        if not one.type.startswith("tensor(") or "string" in one.type:
+        if not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED:
             return f"{one.name!r} is of type {one.type}"
     known = set(graph.constants)
     for node in graph.nodes:
@@ -76,6 +80,9 @@ def reason_not_replayed(graph: Graph) -> str | None:
         for i, name in enumerate(node.inputs):
             if name and i in node.implementation.host and name not in known:
                 return f"node {node.name!r} ({node.op}) reads {name!r}, which the device computes"
+        elsewhere = next((one for one in node.out_types if element(one) in _NOT_RECORDED), None)
+        if elsewhere is not None:
+            return f"node {node.name!r} ({node.op}) gives {elsewhere}"
         if _is_known(node, known):
             known.update(name for name in node.outputs if name)
     return None

@@ -1,4 +1,4 @@
-"""ONNX's own node tests, run here: ``python -m tests.onnx.node_tests`` counts and records them.
+"""ONNX's own node tests: ``python -m tests.from_onnx.node_tests`` counts and records them.
 
 Each is a model of one operator, or of the function that stands for it, with inputs and the outputs
 that ONNX's reference gives. A test that is left out has a class that says why.
@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 import onnx
-import wgsl_kernels as wk
 from onnx import numpy_helper
+
+import wgsl_kernels as wk
 
 RECORDED = Path(__file__).parents[2] / "docs" / "_data" / "onnx_node_tests.json"
 BACKENDS = ("cpu", "webgpu")
