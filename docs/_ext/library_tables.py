@@ -349,8 +349,8 @@ def _onnx_left_out_rows() -> Iterable[Sequence[str]]:
     groups = defaultdict(list)
     for name, row in _onnx_recorded()["left_out"].items():
         groups[row["why"], ", ".join(row["on"])].append(name.removeprefix("test_"))
-    for (why, backends), names in sorted(groups.items()):
-        yield why, backends, str(len(names)), ", ".join(names)
+    for (why, where), names in sorted(groups.items()):
+        yield why, where, str(len(names)), ", ".join(names)
 
 
 class OnnxLeftOut(Table):
@@ -376,7 +376,8 @@ def _onnx_operator_rows() -> Iterable[Sequence[str]]:
     counts = _onnx_recorded()["ops"]
     for row in wk.onnx.coverage():
         tests = counts.get(row.op, {"cases": 0, "cpu": 0, "webgpu": 0})
-        passed = f"{tests['cpu']} and {tests['webgpu']} of {tests['cases']}" if tests["cases"] else ""
+        count = f"{tests['cpu']} and {tests['webgpu']} of {tests['cases']}"
+        passed = count if tests["cases"] else ""
         name = f"{row.domain}.{row.op}" if row.domain else row.op
         yield name, str(row.version), row.how or "not known", passed
 

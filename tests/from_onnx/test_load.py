@@ -28,8 +28,7 @@ def _peer(proto: onnx.ModelProto, given: dict[str, Any]) -> list[Any]:
     session = onnxruntime.InferenceSession(
         proto.SerializeToString(), providers=["CPUExecutionProvider"]
     )
-    found: list[Any] = session.run(None, given)
-    return found
+    return list(session.run(None, given))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -315,7 +314,7 @@ def test_an_error_of_an_operator_names_its_node() -> None:
 @pytest.mark.parametrize("kind", ["bfloat16", "float8_e4m3fn", "float8_e5m2"])
 def test_floats_are_rounded_to_narrow_types_as_ml_dtypes_does(kind: str) -> None:
     to = {"bfloat16": 16, "float8_e4m3fn": 17, "float8_e5m2": 19}[kind]
-    more = {} if kind == "bfloat16" else {"saturate": 0}
+    more: dict[str, Any] = {} if kind == "bfloat16" else {"saturate": 0}
     cast = node("Cast", ["x"], ["y"], to=to, **more)
     proto = model([cast], {"x": (FLOAT, [600])}, {"y": (to, [600])})
     import ml_dtypes

@@ -10,8 +10,11 @@ import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-import wgsl_kernels as wk
+from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.observe.explain import explain
+from wgsl_kernels.engine.observe.profile import synchronize
+from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.types import element, numpy_type
 
 if TYPE_CHECKING:
@@ -113,7 +116,7 @@ def nodes_of(model: Model, given: dict[str, Any]) -> list[NodeRow]:
     last = [time.perf_counter()]
 
     def note(node: Node, found: tuple[Any, ...]) -> None:
-        wk.synchronize()
+        synchronize()
         spent = time.perf_counter() - last[0]
         rows.append(NodeRow(node.name, node.op, _shapes(found), round(1e3 * spent, 3)))
         last[0] = time.perf_counter()
@@ -132,7 +135,7 @@ def _shapes(found: Iterable[Any]) -> str:
 def facts_of(model: Model, given: dict[str, Any]) -> dict[str, Any]:
     """Return what there is to say of a model and of a run."""
     rows = nodes_of(model, given)
-    explained = wk.explain(lambda: model(**given))
+    explained = explain(lambda: model(**given))
     return {
         "inputs": [str(one) for one in model.inputs],
         "outputs": [str(one) for one in model.outputs],
@@ -161,9 +164,9 @@ def show_facts(to: Console, facts: dict[str, Any]) -> None:
 
 def differences_of(model: Model, given: dict[str, Any]) -> list[Difference]:
     """Return for each node how far its outputs on ``webgpu`` are from those on ``cpu``."""
-    with wk.use_backend("cpu"):
+    with use_backend("cpu"):
         here = _traced(model, given)
-    with wk.use_backend("webgpu"):
+    with use_backend("webgpu"):
         there = _traced(model, given)
     return [
         Difference(node.name, node.op, max(map(_error, want, got), default=0.0))
@@ -176,7 +179,7 @@ def _traced(model: Model, given: dict[str, Any]) -> list[tuple[Node, list[Any]]]
     seen: list[tuple[Node, list[Any]]] = []
 
     def note(node: Node, found: tuple[Any, ...]) -> None:
-        seen.append((node, [np.asarray(x.numpy()) for x in found if isinstance(x, wk.Tensor)]))
+        seen.append((node, [np.asarray(x.numpy()) for x in found if isinstance(x, Tensor)]))
 
     model.trace(note, **given)
     return seen

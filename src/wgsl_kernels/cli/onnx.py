@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from wgsl_kernels.cli.output import FAILED, console, print_json, telling_errors
+from wgsl_kernels.engine.drivers.backends import set_backend
 
 app = typer.Typer(no_args_is_help=True, help="Models from ONNX: run, show, compare backends.")
 File = Annotated[Path, typer.Argument(help="A model of ONNX.", exists=True, dir_okay=False)]
@@ -30,13 +31,13 @@ def run_model(
     """Run a model; print a summary of each output, and write them."""
     import numpy as np
 
-    import wgsl_kernels as wk
     from wgsl_kernels.cli import models
+    from wgsl_kernels.onnx import load
 
     with telling_errors():
         if backend:
-            wk.set_backend(backend)
-        loaded = wk.onnx.load(model)
+            set_backend(backend)
+        loaded = load(model)
         found = models.outputs_of(loaded, models.inputs_of(loaded, inputs))
         if out is not None:
             np.savez(out, **found)
@@ -46,13 +47,13 @@ def run_model(
 @app.command("show")
 def show_model(model: File, inputs: Inputs = None, backend: On = "", as_json: Json = False) -> None:
     """List a model's nodes: shapes, milliseconds; parameters, dispatches, what load folded."""
-    import wgsl_kernels as wk
     from wgsl_kernels.cli import models
+    from wgsl_kernels.onnx import load
 
     with telling_errors():
         if backend:
-            wk.set_backend(backend)
-        loaded = wk.onnx.load(model)
+            set_backend(backend)
+        loaded = load(model)
         facts = models.facts_of(loaded, models.inputs_of(loaded, inputs))
     if as_json:
         print_json(facts)
@@ -63,11 +64,11 @@ def show_model(model: File, inputs: Inputs = None, backend: On = "", as_json: Js
 @app.command("parity")
 def compare_backends(model: File, inputs: Inputs = None, as_json: Json = False) -> None:
     """Compare backends node by node; name the first node whose outputs differ."""
-    import wgsl_kernels as wk
     from wgsl_kernels.cli import models
+    from wgsl_kernels.onnx import load
 
     with telling_errors():
-        loaded = wk.onnx.load(model)
+        loaded = load(model)
         rows = models.differences_of(loaded, models.inputs_of(loaded, inputs))
     if as_json:
         print_json([asdict(one) for one in rows])
@@ -86,11 +87,11 @@ def list_operators(
     as_json: Json = False,
 ) -> None:
     """List operators and how each is computed; fail where a model has one that is not known."""
-    import wgsl_kernels as wk
     from wgsl_kernels.cli import models
+    from wgsl_kernels.onnx import coverage
 
     with telling_errors():
-        rows = wk.onnx.coverage(model)
+        rows = coverage(model)
     if as_json:
         print_json([asdict(one) for one in rows])
     else:

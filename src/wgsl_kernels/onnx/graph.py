@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import wgsl_kernels as wk
+from wgsl_kernels.engine.tensors.scopes import keep
 from wgsl_kernels.onnx.types import carried
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Constant:
     def tensor(self) -> Tensor | Variable:
         """The tensor that carries it: the same one at each use."""
         if self._tensor is None:
-            self._tensor = wk.keep(carried(self.array, self.name))
+            self._tensor = keep(carried(self.array, self.name))
         return self._tensor
 
     def keep_in(self, variable: Variable) -> None:

@@ -26,7 +26,7 @@ def result_types(
     """Return ONNX's names of the types of a node's outputs; "" where they cannot be told.
 
     Args:
-        schema: What `onnx.defs` has of the operator.
+        schema: What ``onnx.defs`` has of the operator.
         op: The operator.
         attrs: With defaults, graphs as `Graph`.
         in_types: Of the inputs, "" for those left out.

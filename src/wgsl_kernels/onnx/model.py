@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.onnx import registry
+from wgsl_kernels.onnx import ops, registry
 from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
@@ -78,11 +78,11 @@ class Model:
         for name, constant in read_on_device(graph).items():
             if constant.array.dtype.kind == "f":
                 if trainable:
-                    constant.keep_in(wk.variable(constant.tensor, name=name))
+                    constant.keep_in(ops.variable(constant.tensor, name=name))
                 self.parameters[name] = constant.tensor
         self.why_not_replayed = reason_not_replayed(graph)
         """Why calls are not replayed on backends that can do so, or None."""
-        self._replayed = wk.capture(self._forward)
+        self._replayed = capture(self._forward)
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:
@@ -219,7 +219,7 @@ def _tensors(value: Any) -> Any:
     if isinstance(value, list):
         return [_tensors(one) for one in value]
     found = device(value)
-    return wk.clone(found) if isinstance(found, Variable) else found
+    return ops.clone(found) if isinstance(found, Variable) else found
 
 
 def _arrays(value: Any, type_: str) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.types import BITS, CARRIERS, FLOATS, numpy_type
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def fit(x: Tensor, name: str) -> Tensor:
-    """Return ``x`` as a tensor that carries the element type ``name``; see `types.CARRIERS`.
+    """Return ``x`` as a tensor that carries the element type ``name``; see `CARRIERS`.
 
     Integers keep their lowest bits. Floats are rounded to the nearest, ties to even; what is
     beyond the largest becomes an infinity, or NaN where the type has none.
@@ -29,16 +29,16 @@ def fit(x: Tensor, name: str) -> Tensor:
 
 
 def _as(x: Tensor, dtype: DTypeName) -> Tensor:
-    return x if x.dtype == dtype else wk.astype(x, dtype)
+    return x if x.dtype == dtype else ops.astype(x, dtype)
 
 
 def _wrapped(x: Tensor, name: str) -> Tensor:
     bits, has_sign = BITS[name]
-    low = wk.bitwise_and(x, (1 << bits) - 1)
+    low = ops.bitwise_and(x, (1 << bits) - 1)
     if not has_sign:
         return low
     half = 1 << bits - 1
-    return wk.bitwise_xor(low, half) - half
+    return ops.bitwise_xor(low, half) - half
 
 
 def rounded(x: Tensor, name: str, *, saturate: bool) -> Tensor:
@@ -54,27 +54,27 @@ def rounded(x: Tensor, name: str, *, saturate: bool) -> Tensor:
     if name == "float8e8m0":
         return _power(x, values, saturate=saturate)
     middles = (values[:-1].astype(np.float64) + values[1:]) / 2
-    size = wk.abs(x)
-    table = wk.tensor(middles.astype(np.float32))
+    size = ops.abs(x)
+    table = ops.tensor(middles.astype(np.float32))
     below = _places(table, size, "left")
     through = _places(table, size, "right")
-    even = wk.where(wk.equal(wk.bitwise_and(below, 1), 0), below, through)
-    near = wk.take(wk.tensor(np.append(values[:-1], beyond)), even)
+    even = ops.where(ops.equal(ops.bitwise_and(below, 1), 0), below, through)
+    near = ops.take(ops.tensor(np.append(values[:-1], beyond)), even)
     if name.endswith("fnuz"):  # which have no negative zero
-        near = wk.where(x < 0, 0.0 - near, near)
+        near = ops.where(x < 0, 0.0 - near, near)
     elif name != "float4e2m1" or saturate:
-        near = wk.copysign(near, x)
+        near = ops.copysign(near, x)
     else:
-        near = wk.where(x < 0, -near, near)
+        near = ops.where(x < 0, -near, near)
     if saturate and np.isnan(_largest_code(name)):
-        near = wk.where(wk.isinf(x), wk.copysign(wk.full_like(x, float(values[-2])), x), near)
-    return wk.where(wk.isnan(x), x, near)
+        near = ops.where(ops.isinf(x), ops.copysign(ops.full_like(x, float(values[-2])), x), near)
+    return ops.where(ops.isnan(x), x, near)
 
 
 def _places(table: Tensor, x: Tensor, side: str) -> Tensor:
     """Return the index of each value's nearest neighbour, from the middles between them."""
-    found = wk.searchsorted(table, wk.reshape(x, (-1,)), side=side)
-    return wk.reshape(found, x.shape)
+    found = ops.searchsorted(table, ops.reshape(x, (-1,)), side=side)
+    return ops.reshape(found, x.shape)
 
 
 def _largest_code(name: str) -> float:
@@ -108,6 +108,8 @@ def _power(
 ) -> Tensor:
     """Return the power of two that float8e8m0 has for ``x``: the next one up."""
     powers = values[:-1]
-    place = _places(wk.tensor(powers), wk.abs(x), "left")
+    place = _places(ops.tensor(powers), ops.abs(x), "left")
     last = float(powers[-1]) if saturate else np.nan
-    return wk.where(wk.isnan(x), x, wk.take(wk.tensor(np.append(powers, np.float32(last))), place))
+    return ops.where(
+        ops.isnan(x), x, ops.take(ops.tensor(np.append(powers, np.float32(last))), place)
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.running import run_node
@@ -85,7 +85,7 @@ def _fold_constants(graph: Graph, fixed: set[str]) -> int:
             continue
         given = [graph.constants[name] if name else None for name in node.inputs]
         try:
-            with wk.use_backend("cpu"):
+            with use_backend("cpu"):
                 found = run_node(node, given, {})
                 arrays = [
                     released_constant(x, t) for x, t in zip(found, node.out_types, strict=False)
@@ -127,7 +127,7 @@ def _size(graph: Graph, node: Node) -> float:
             1, arrays[0].size if node.op == "Expand" else 1
         )
     if node.op == "Range":
-        first, last, step = (float(one.reshape(())) for one in arrays)
+        first, last, step = (float(one.item()) for one in arrays)
         return (last - first) / step if step else math.inf
     if node.op == "Tile":
         return arrays[0].size * math.prod(float(n) for n in arrays[1].reshape(-1))
@@ -176,7 +176,7 @@ def _fold_norms(graph: Graph) -> int:
         )
         weight = graph.constants[maker.inputs[1]].array
         bias = graph.constants[maker.inputs[2]].array if len(maker.inputs) > 2 else 0.0
-        factor = scale / np.sqrt(variance + node.attr("epsilon"))
+        factor: Array = scale / np.sqrt(variance + node.attr("epsilon"))
         name = node.outputs[0]
         new = {
             f"{name}/filters": weight * factor.reshape(-1, *(1,) * (weight.ndim - 1)),

@@ -80,9 +80,9 @@ def reason_not_replayed(graph: Graph) -> str | None:
         for i, name in enumerate(node.inputs):
             if name and i in node.implementation.host and name not in known:
                 return f"node {node.name!r} ({node.op}) reads {name!r}, which the device computes"
-        elsewhere = next((one for one in node.out_types if element(one) in _NOT_RECORDED), None)
-        if elsewhere is not None:
-            return f"node {node.name!r} ({node.op}) gives {elsewhere}"
+        hosted = next((one for one in node.out_types if element(one) in _NOT_RECORDED), None)
+        if hosted is not None:
+            return f"node {node.name!r} ({node.op}) gives {hosted}"
         if _is_known(node, known):
             known.update(name for name in node.outputs if name)
     return None

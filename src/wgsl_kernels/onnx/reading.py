@@ -31,7 +31,7 @@ def read_graph(model: onnx.ModelProto, folder: str = "") -> Graph:
     """Return the graph of a model, with functions expanded and every node's operator found.
 
     Args:
-        model: As `onnx.load` gives it, without external data.
+        model: As ``onnx.load`` gives it, without external data.
         folder: Where the files of external data are.
 
     Raises:

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.narrow import fit
 from wgsl_kernels.onnx.types import carried, element, numpy_type
@@ -111,4 +111,4 @@ def stacked(values: Sequence[Value], axis: int = 0) -> Tensor | Array:
     """Return values of one shape as one, along a new axis."""
     if all(isinstance(one, (np.ndarray, np.generic, Constant)) for one in values) and values:
         return np.stack([host(one) for one in values], axis)
-    return wk.stack([device(one) for one in values], axis)
+    return ops.stack([device(one) for one in values], axis)

@@ -2,7 +2,7 @@
 
 A tensor has no int64, no integers of 16 bits and no floats narrower than float16. Values of these
 types are carried in a wider dtype, which has every value of theirs: integers in int32, narrow
-floats in float32. What an operator gives is made to fit its type again (see `narrow.fit`).
+floats in float32. What an operator gives is made to fit its type again (see ``onnx/narrow.py``).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.values.dtypes import OBJECTS
+from wgsl_kernels.onnx import ops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,8 +157,8 @@ def carried(values: Any, what: str = "onnx") -> Tensor:
                 "in int32: want all from -2**31 to 2**31 - 1."
             )
     if carrier == "string":
-        return wk.tensor(array.astype(object), dtype="string")
-    return wk.tensor(array.astype(carrier), dtype=carrier)
+        return ops.tensor(array.astype(object), dtype="string")
+    return ops.tensor(array.astype(carrier), dtype=carrier)
 
 
 def released(value: Tensor | Array, type_: str) -> Array:

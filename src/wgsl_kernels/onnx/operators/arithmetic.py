@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import is_integer
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import Node
 
 _BINARY = {
-    "Add": wk.add,
-    "And": wk.logical_and,
-    "BitwiseAnd": wk.bitwise_and,
-    "BitwiseOr": wk.bitwise_or,
-    "BitwiseXor": wk.bitwise_xor,
-    "Equal": wk.equal,
-    "Greater": wk.greater,
-    "GreaterOrEqual": wk.greater_equal,
-    "Less": wk.less,
-    "LessOrEqual": wk.less_equal,
-    "Mul": wk.multiply,
-    "Or": wk.logical_or,
-    "Sub": wk.subtract,
-    "Xor": wk.logical_xor,
+    "Add": ops.add,
+    "And": ops.logical_and,
+    "BitwiseAnd": ops.bitwise_and,
+    "BitwiseOr": ops.bitwise_or,
+    "BitwiseXor": ops.bitwise_xor,
+    "Equal": ops.equal,
+    "Greater": ops.greater,
+    "GreaterOrEqual": ops.greater_equal,
+    "Less": ops.less,
+    "LessOrEqual": ops.less_equal,
+    "Mul": ops.multiply,
+    "Or": ops.logical_or,
+    "Sub": ops.subtract,
+    "Xor": ops.logical_xor,
 }
-_FOLDED = {"Max": wk.maximum, "Min": wk.minimum, "Sum": wk.add}
+_FOLDED = {"Max": ops.maximum, "Min": ops.minimum, "Sum": ops.add}
 
 
 def _aligned(node: Node, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Return both inputs so that they broadcast: before version 7 ``axis`` said where ``b`` is."""
     axis = node.attr("axis")
     if node.version < 7 and node.attr("broadcast", 0) and axis is not None:
-        b = wk.reshape(b, (*b.shape, *(1,) * (a.ndim - axis % a.ndim - b.ndim)))
+        b = ops.reshape(b, (*b.shape, *(1,) * (a.ndim - axis % a.ndim - b.ndim)))
     return a, b
 
 
@@ -59,14 +59,14 @@ for _name, _function in _FOLDED.items():
 @operator("Mean")
 def mean(node: Node, *xs: Tensor) -> Tensor:
     """Return the mean of tensors, element by element."""
-    return functools.reduce(wk.add, xs) * (1.0 / len(xs))
+    return functools.reduce(ops.add, xs) * (1.0 / len(xs))
 
 
 @operator("BitShift")
 def bit_shift(node: Node, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a`` with its bits moved by ``b``; of integers without a sign."""
     left = node.attr("direction") == "LEFT"
-    return (wk.bitwise_left_shift if left else wk.bitwise_right_shift)(a, b)
+    return (ops.bitwise_left_shift if left else ops.bitwise_right_shift)(a, b)
 
 
 @operator("Div")
@@ -74,23 +74,23 @@ def divide(node: Node, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a / b``; of integers cut toward zero."""
     a, b = _aligned(node, a, b)
     if not is_integer(node.in_types[0]):
-        return wk.divide(a, b)
-    whole = wk.floor_divide(a, b)
+        return ops.divide(a, b)
+    whole = ops.floor_divide(a, b)
     rest = a - whole * b
-    return wk.where(wk.logical_and(wk.not_equal(rest, 0), wk.less(whole, 0)), whole + 1, whole)
+    return ops.where(ops.logical_and(ops.not_equal(rest, 0), ops.less(whole, 0)), whole + 1, whole)
 
 
 @operator("Mod")
 def modulo(node: Node, a: Tensor, b: Tensor) -> Tensor:
     """Return the rest of ``a / b``, with the sign of ``b``, or of ``a`` with ``fmod``."""
     if not node.attr("fmod"):
-        return wk.remainder(a, b)
+        return ops.remainder(a, b)
     if is_integer(node.in_types[0]):
-        rest = wk.remainder(a, b)
-        differs = wk.logical_and(wk.not_equal(rest, 0), wk.not_equal(a < 0, b < 0))
-        return wk.where(differs, rest - b, rest)
-    size = wk.remainder(wk.abs(a), wk.abs(b))
-    return wk.where(a < 0, -size, size)
+        rest = ops.remainder(a, b)
+        differs = ops.logical_and(ops.not_equal(rest, 0), ops.not_equal(a < 0, b < 0))
+        return ops.where(differs, rest - b, rest)
+    size = ops.remainder(ops.abs(a), ops.abs(b))
+    return ops.where(a < 0, -size, size)
 
 
 @operator("Pow")
@@ -99,11 +99,11 @@ def power(node: Node, a: Tensor, b: Tensor) -> Tensor:
     a, b = _aligned(node, a, b)
     first, second = map(is_integer, node.in_types)
     if first and not second:
-        return wk.trunc(wk.pow(wk.astype(a, "float32"), b))
-    return wk.pow(a, wk.astype(b, a.dtype) if second and not first else b)
+        return ops.trunc(ops.pow(ops.astype(a, "float32"), b))
+    return ops.pow(a, ops.astype(b, a.dtype) if second and not first else b)
 
 
 @operator("Where")
 def where(node: Node, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a`` where the condition holds, else ``b``."""
-    return wk.where(condition, a, b)
+    return ops.where(condition, a, b)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import fit, rounded
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import device
@@ -44,11 +44,11 @@ def converted(x: Tensor, given: str, wanted: str, saturate: bool) -> Tensor:
     if "string" in (source, target) and source != target:
         raise DTypeError(f"Cast: from {source} to {target}: strings are not converted.")
     if target in _SATURATING:
-        return rounded(wk.astype(x, "float32"), target, saturate=saturate)
+        return rounded(ops.astype(x, "float32"), target, saturate=saturate)
     if target == "bool":
-        return wk.not_equal(x, 0) if x.dtype != "bool" else x
+        return ops.not_equal(x, 0) if x.dtype != "bool" else x
     if target in BITS and source in FLOATS and BITS[target][0] < 32:
-        x = wk.astype(x, "int32")
+        x = ops.astype(x, "int32")
     return fit(x, target)
 
 

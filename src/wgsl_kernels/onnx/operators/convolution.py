@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.onnx.operators.windows import Window, padding
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.windows import Window, padding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,15 +34,15 @@ def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None)
     if node.attr("filters_last"):  # set on load
         filters, size = weight, tuple(weight.shape[:-2])
     else:
-        filters = wk.permute_dims(weight, (*range(2, weight.ndim), 1, 0))
+        filters = ops.permute_dims(weight, (*range(2, weight.ndim), 1, 0))
         size = tuple(weight.shape[2:])
     window = Window.of(node, size)
     pads = padding(window, x.shape[2:])
     strides, dilations = window.strides, window.dilations
     if axes == 1:  # an image of height 1
-        x, filters = wk.expand_dims(x, 2), wk.expand_dims(filters, 0)
+        x, filters = ops.expand_dims(x, 2), ops.expand_dims(filters, 0)
         strides, dilations, pads = (1, *strides), (1, *dilations), [(0, 0), *pads]
-    found = (wk.conv3d if axes == 3 else wk.conv2d)(
+    found = (ops.conv3d if axes == 3 else ops.conv2d)(
         x,
         filters,
         strides=strides,
@@ -52,8 +52,8 @@ def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None)
         groups=groups,
     )
     if bias is not None:
-        found = found + wk.reshape(bias, (1, -1, *(1,) * (found.ndim - 2)))
-    return wk.squeeze(found, 2) if axes == 1 else found
+        found = found + ops.reshape(bias, (1, -1, *(1,) * (found.ndim - 2)))
+    return ops.squeeze(found, 2) if axes == 1 else found
 
 
 @operator("ConvTranspose")
@@ -79,10 +79,10 @@ def transposed_convolution(
         for first, length, there in zip(begin, lengths, whole, strict=True)
     ]
     if any(more):
-        found = wk.pad(found, [(0, 0), (0, 0), *((0, n) for n in more)])
+        found = ops.pad(found, [(0, 0), (0, 0), *((0, n) for n in more)])
     parts = tuple(slice(a, a + n) for a, n in zip(begin, lengths, strict=True))
     found = found[(slice(None), slice(None), *parts)]
-    return found if bias is None else found + wk.reshape(bias, (1, -1, *(1,) * axes))
+    return found if bias is None else found + ops.reshape(bias, (1, -1, *(1,) * axes))
 
 
 def _transposed(
@@ -90,11 +90,11 @@ def _transposed(
 ) -> Tensor:
     axes = x.ndim - 2
     strides, dilations, out = window.strides, window.dilations, tuple(whole)
-    filters = wk.permute_dims(weight, (*range(2, weight.ndim), 1, 0))  # [..., out / group, in]
+    filters = ops.permute_dims(weight, (*range(2, weight.ndim), 1, 0))  # [..., out / group, in]
     if axes == 1:
-        x, filters = wk.expand_dims(x, 2), wk.expand_dims(filters, 0)
+        x, filters = ops.expand_dims(x, 2), ops.expand_dims(filters, 0)
         strides, dilations, out = (1, *strides), (1, *dilations), (1, *out)
-    found = (wk.conv3d_transpose if axes == 3 else wk.conv2d_transpose)(
+    found = (ops.conv3d_transpose if axes == 3 else ops.conv2d_transpose)(
         x,
         filters,
         (x.shape[0], weight.shape[1] * groups, *out),
@@ -104,7 +104,7 @@ def _transposed(
         dilations=dilations,
         groups=groups,
     )
-    return wk.squeeze(found, 2) if axes == 1 else found
+    return ops.squeeze(found, 2) if axes == 1 else found
 
 
 def _kept(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 
 if TYPE_CHECKING:
@@ -56,15 +56,15 @@ def _overlaps(node: Node, boxes: Tensor) -> Tensor:
         left, right = first - half_width, first + half_width
         top, bottom = second - half_height, second + half_height
     else:
-        top, bottom = wk.minimum(first, third), wk.maximum(first, third)
-        left, right = wk.minimum(second, fourth), wk.maximum(second, fourth)
+        top, bottom = ops.minimum(first, third), ops.maximum(first, third)
+        left, right = ops.minimum(second, fourth), ops.maximum(second, fourth)
 
     def shared(low: Tensor, high: Tensor) -> Tensor:
-        begin = wk.maximum(wk.expand_dims(low, -1), wk.expand_dims(low, -2))
-        end = wk.minimum(wk.expand_dims(high, -1), wk.expand_dims(high, -2))
-        return wk.maximum(end - begin, 0.0)
+        begin = ops.maximum(ops.expand_dims(low, -1), ops.expand_dims(low, -2))
+        end = ops.minimum(ops.expand_dims(high, -1), ops.expand_dims(high, -2))
+        return ops.maximum(end - begin, 0.0)
 
     area: Any = (bottom - top) * (right - left)
     inside = shared(top, bottom) * shared(left, right)
-    union = wk.expand_dims(area, -1) + wk.expand_dims(area, -2) - inside
-    return wk.div_no_nan(inside, union)
+    union = ops.expand_dims(area, -1) + ops.expand_dims(area, -2) - inside
+    return ops.div_no_nan(inside, union)

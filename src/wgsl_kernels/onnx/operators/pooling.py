@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.onnx.operators.windows import Window, padding
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
+from wgsl_kernels.onnx.windows import Window, padding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,13 +30,13 @@ def _pooled(kind: str, x: Tensor, window: Window, pads: Pads) -> Tensor:
         raise ShapeError(f"pooling: x has {axes} spatial axes; want 1 to 3.")
     size, strides, dilations = window.size, window.strides, window.dilations
     if axes == 1:
-        x, pads = wk.expand_dims(x, 2), [(0, 0), *pads]
+        x, pads = ops.expand_dims(x, 2), [(0, 0), *pads]
         size, strides, dilations = (1, *size), (1, *strides), (1, *dilations)
     pool = {
-        ("max", False): wk.max_pool,
-        ("max", True): wk.max_pool3d,
-        ("mean", False): wk.avg_pool,
-        ("mean", True): wk.avg_pool3d,
+        ("max", False): ops.max_pool,
+        ("max", True): ops.max_pool3d,
+        ("mean", False): ops.avg_pool,
+        ("mean", True): ops.avg_pool3d,
     }[kind, axes == 3]
     found = pool(
         x,
@@ -46,7 +46,7 @@ def _pooled(kind: str, x: Tensor, window: Window, pads: Pads) -> Tensor:
         pad=((0, 0), (0, 0), *pads),
         data_format="NCDHW" if axes == 3 else "NCHW",
     )
-    return wk.squeeze(found, 2) if axes == 1 else found
+    return ops.squeeze(found, 2) if axes == 1 else found
 
 
 @operator("MaxPool")
@@ -57,7 +57,7 @@ def max_pool(node: Node, x: Tensor) -> Any:
     if node.wanted > 1:
         return _with_places(node, x, window, pads)
     return _pooled(
-        "max", wk.astype(x, "float32") if x.dtype in ("int8", "uint8") else x, window, pads
+        "max", ops.astype(x, "float32") if x.dtype in ("int8", "uint8") else x, window, pads
     )
 
 
@@ -66,21 +66,21 @@ def _with_places(node: Node, x: Tensor, window: Window, pads: Pads) -> tuple[Ten
     lengths = x.shape[2:]
     places = _window_places(window, lengths, pads)  # [windows, elements], -1 outside
     outs = _counts(window, lengths, pads)
-    rows = wk.reshape(x, (*x.shape[:2], -1))
+    rows = ops.reshape(x, (*x.shape[:2], -1))
     inside = carried(np.maximum(places, 0).reshape(-1))
-    values = wk.reshape(wk.take(rows, inside, 2), (*x.shape[:2], *places.shape))
-    floats = wk.astype(values, "float32") if values.dtype in ("int8", "uint8") else values
-    outside = wk.tensor(places < 0)
-    floats = wk.where(outside, wk.full_like(floats, -math.inf), floats)
-    best = wk.argmax(floats, -1)
-    local = wk.take(
-        wk.tensor(_numbered(places, lengths, node).astype(np.int32).reshape(-1)),
-        best + wk.arange(places.shape[0], dtype="int32") * places.shape[1],
+    values = ops.reshape(ops.take(rows, inside, 2), (*x.shape[:2], *places.shape))
+    floats = ops.astype(values, "float32") if values.dtype in ("int8", "uint8") else values
+    outside = ops.tensor(places < 0)
+    floats = ops.where(outside, ops.full_like(floats, -math.inf), floats)
+    best = ops.argmax(floats, -1)
+    local = ops.take(
+        ops.tensor(_numbered(places, lengths, node).astype(np.int32).reshape(-1)),
+        best + ops.arange(places.shape[0], dtype="int32") * places.shape[1],
     )
-    first = wk.arange(math.prod(x.shape[:2]), dtype="int32") * math.prod(lengths)
-    found = local + wk.reshape(first, (*x.shape[:2], 1))
+    first = ops.arange(math.prod(x.shape[:2]), dtype="int32") * math.prod(lengths)
+    found = local + ops.reshape(first, (*x.shape[:2], 1))
     shape = (*x.shape[:2], *outs)
-    return wk.reshape(wk.max(floats, -1), shape), wk.reshape(found, shape)
+    return ops.reshape(ops.max(floats, -1), shape), ops.reshape(found, shape)
 
 
 def _counts(window: Window, lengths: Sequence[int], pads: Pads) -> list[int]:
@@ -128,7 +128,7 @@ def average_pool(node: Node, x: Tensor) -> Tensor:
         count = len(pads)
         own = list(zip(window.pads[:count], window.pads[count:], strict=True))
         own = own if window.auto == "NOTSET" else pads
-        x = wk.pad(x, [(0, 0), (0, 0), *own])
+        x = ops.pad(x, [(0, 0), (0, 0), *own])
         pads = [(0, max(0, b - d)) for (_, b), (_, d) in zip(pads, own, strict=True)]
     return _pooled("mean", x, window, pads)
 
@@ -137,9 +137,9 @@ def average_pool(node: Node, x: Tensor) -> Tensor:
 def norm_pool(node: Node, x: Tensor) -> Tensor:
     """Return the norm of order ``p`` of each window."""
     window, order = Window.of(node), float(node.attr("p"))
-    powers = wk.pow(wk.abs(wk.pad(x, [(0, 0), (0, 0), *padding(window, x.shape[2:])])), order)
+    powers = ops.pow(ops.abs(ops.pad(x, [(0, 0), (0, 0), *padding(window, x.shape[2:])])), order)
     means = _pooled("mean", powers, window, [(0, 0)] * len(window.size))
-    return wk.pow(means * float(math.prod(window.size)), 1 / order)
+    return ops.pow(means * float(math.prod(window.size)), 1 / order)
 
 
 def _spatial(x: Tensor) -> tuple[int, ...]:
@@ -149,20 +149,20 @@ def _spatial(x: Tensor) -> tuple[int, ...]:
 @operator("GlobalAveragePool")
 def global_mean(node: Node, x: Tensor) -> Tensor:
     """Return the mean of each channel."""
-    return wk.mean(x, _spatial(x), keepdims=True)
+    return ops.mean(x, _spatial(x), keepdims=True)
 
 
 @operator("GlobalMaxPool")
 def global_max(node: Node, x: Tensor) -> Tensor:
     """Return the largest of each channel."""
-    return wk.max(x, _spatial(x), keepdims=True)
+    return ops.max(x, _spatial(x), keepdims=True)
 
 
 @operator("GlobalLpPool")
 def global_norm(node: Node, x: Tensor) -> Tensor:
     """Return the norm of order ``p`` of each channel."""
     order = float(node.attr("p"))
-    return wk.pow(wk.sum(wk.pow(wk.abs(x), order), _spatial(x), keepdims=True), 1 / order)
+    return ops.pow(ops.sum(ops.pow(ops.abs(x), order), _spatial(x), keepdims=True), 1 / order)
 
 
 @operator("MaxUnpool", host=(2,))
@@ -178,8 +178,8 @@ def max_unpool(node: Node, x: Tensor, places: Tensor, shape: Array | None = None
         )
     ]  # fmt: skip
     whole = (*x.shape[:2], *base)
-    flat = wk.scatter_nd(wk.reshape(places, (-1, 1)), wk.reshape(x, (-1,)), (math.prod(whole),))
-    found = wk.reshape(flat, whole)
+    flat = ops.scatter_nd(ops.reshape(places, (-1, 1)), ops.reshape(x, (-1,)), (math.prod(whole),))
+    found = ops.reshape(flat, whole)
     if shape is None or tuple(shape) == whole:
         return found
-    return wk.pad(found, [(0, int(n) - there) for n, there in zip(shape, whole, strict=True)])
+    return ops.pad(found, [(0, int(n) - there) for n, there in zip(shape, whole, strict=True)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import rounded
 from wgsl_kernels.onnx.operators.convolution import convolved
 from wgsl_kernels.onnx.registry import operator
@@ -19,10 +19,10 @@ def _spread(node: Node, x: Tensor, values: Tensor) -> Tensor:
     """Return scales or zero points as they meet ``x``: of all, of an axis, or of blocks."""
     axis, size = node.attr("axis", 1), node.attr("block_size", 0)
     if size:
-        repeated = wk.repeat(values, size, axis % x.ndim)
+        repeated = ops.repeat(values, size, axis % x.ndim)
         return repeated[tuple(slice(0, n) for n in x.shape)]
     if values.ndim == 1 and values.size > 1:
-        return wk.reshape(values, [-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+        return ops.reshape(values, [-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
     return values
 
 
@@ -32,19 +32,19 @@ def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None)
     scale = _spread(node, x, scale)
     if zero is not None:
         wide = CARRIERS["int32" if is_integer(node.in_types[0]) else "float"]
-        x = wk.astype(x, wide) - wk.astype(_spread(node, x, zero), wide)
-    return wk.astype(x, scale.dtype) * scale
+        x = ops.astype(x, wide) - ops.astype(_spread(node, x, zero), wide)
+    return ops.astype(x, scale.dtype) * scale
 
 
 @operator("QuantizeLinear")
 def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
     """Return ``x / scale + zero``, rounded and kept within what the type has."""
     kind = element(node.out_types[0])
-    found = wk.astype(x, "float32") / wk.astype(_spread(node, x, scale), "float32")
+    found = ops.astype(x, "float32") / ops.astype(_spread(node, x, scale), "float32")
     if is_integer(kind):
-        found = wk.round(found)
+        found = ops.round(found)
     if zero is not None:
-        found = found + wk.astype(_spread(node, x, zero), "float32")
+        found = found + ops.astype(_spread(node, x, zero), "float32")
     if not is_integer(kind):
         return rounded(found, kind, saturate=bool(node.attr("saturate", 1)))
     return _narrowed(found, kind)
@@ -53,29 +53,29 @@ def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -
 def _narrowed(x: Tensor, kind: str) -> Tensor:
     """Return whole numbers kept within what an integer type has."""
     low, high = limits(kind)
-    return wk.astype(wk.astype(wk.clip(x, float(low), float(high)), "int32"), CARRIERS[kind])
+    return ops.astype(ops.astype(ops.clip(x, float(low), float(high)), "int32"), CARRIERS[kind])
 
 
 @operator("DynamicQuantizeLinear")
 def dynamic_quantize(node: Node, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return ``x`` as uint8, with the scale and the zero point that its range has."""
-    low, high = wk.minimum(wk.min(x), 0.0), wk.maximum(wk.max(x), 0.0)
+    low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
     scale = (high - low) / 255.0
-    zero = wk.clip(wk.round(wk.div_no_nan(0.0 - low, scale)), 0.0, 255.0)
-    found = wk.round(wk.div_no_nan(x, scale)) + zero
+    zero = ops.clip(ops.round(ops.div_no_nan(0.0 - low, scale)), 0.0, 255.0)
+    found = ops.round(ops.div_no_nan(x, scale)) + zero
     return _narrowed(found, "uint8"), scale, _narrowed(zero, "uint8")
 
 
 def _centered(x: Tensor, zero: Tensor | None) -> Tensor:
-    wide = wk.astype(x, "int32")
-    return wide if zero is None else wide - wk.astype(zero, "int32")
+    wide = ops.astype(x, "int32")
+    return wide if zero is None else wide - ops.astype(zero, "int32")
 
 
 def _by_row(values: Tensor | None) -> Tensor | None:
     """Return zero points of rows as a column."""
     if values is None or values.ndim != 1 or values.size == 1:
         return values
-    return wk.reshape(values, (-1, 1))
+    return ops.reshape(values, (-1, 1))
 
 
 @operator("MatMulInteger")
@@ -83,28 +83,30 @@ def matmul_integer(
     node: Node, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> Tensor:
     """Return the product of matrices of bytes, less their zero points, as int32."""
-    return wk.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
+    return ops.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
 
 
 @operator("QLinearMatMul")
 def quantized_matmul(node: Node, *given: Tensor) -> Tensor:
     """Return the product of quantized matrices, quantized."""
     a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = given
-    product = wk.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
+    product = ops.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
     rows = _by_row(a_scale)
-    scales = wk.astype(a_scale if rows is None else rows, "float32") * wk.astype(b_scale, "float32")
-    return _requantized(node, wk.astype(product, "float32") * scales, scale, zero)
+    scales = ops.astype(a_scale if rows is None else rows, "float32") * ops.astype(
+        b_scale, "float32"
+    )
+    return _requantized(node, ops.astype(product, "float32") * scales, scale, zero)
 
 
 def _requantized(node: Node, x: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
-    found = wk.round(x / wk.astype(scale, "float32")) + wk.astype(zero, "float32")
+    found = ops.round(x / ops.astype(scale, "float32")) + ops.astype(zero, "float32")
     return _narrowed(found, element(node.out_types[0]))
 
 
 def _per_filter(values: Tensor | None, x: Tensor) -> Tensor | None:
     if values is None or values.size == 1:
         return values
-    return wk.reshape(values, (-1, *(1,) * (x.ndim - 1)))
+    return ops.reshape(values, (-1, *(1,) * (x.ndim - 1)))
 
 
 @operator("ConvInteger")
@@ -113,10 +115,10 @@ def convolution_integer(
 ) -> Tensor:
     """Return the convolution of bytes less their zero points, as int32; sums are below 2**24."""
     wide = [
-        wk.astype(_centered(x, x_zero), "float32"),
-        wk.astype(_centered(weight, _per_filter(zero, weight)), "float32"),
+        ops.astype(_centered(x, x_zero), "float32"),
+        ops.astype(_centered(weight, _per_filter(zero, weight)), "float32"),
     ]
-    return wk.astype(wk.round(convolved(node, *wide)), "int32")
+    return ops.astype(ops.round(convolved(node, *wide)), "int32")
 
 
 @operator("QLinearConv")
@@ -125,10 +127,10 @@ def quantized_convolution(node: Node, *given: Tensor) -> Tensor:
     x, x_scale, x_zero, weight, w_scale, w_zero, scale, zero, *bias = given
     found = convolved(
         node,
-        wk.astype(_centered(x, x_zero), "float32"),
-        wk.astype(_centered(weight, _per_filter(w_zero, weight)), "float32"),
-        *(wk.astype(one, "float32") for one in bias),
+        ops.astype(_centered(x, x_zero), "float32"),
+        ops.astype(_centered(weight, _per_filter(w_zero, weight)), "float32"),
+        *(ops.astype(one, "float32") for one in bias),
     )
     if w_scale.size > 1:
-        w_scale = wk.reshape(w_scale, (1, -1, *(1,) * (x.ndim - 2)))
+        w_scale = ops.reshape(w_scale, (1, -1, *(1,) * (x.ndim - 2)))
     return _requantized(node, found * x_scale * w_scale, scale, zero)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, element
+from wgsl_kernels.ops.random.streams import Generator
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -16,23 +17,23 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import Node
 
 
-def _generator(node: Node, seed: Any = None) -> Any:
+def _generator(node: Node) -> Generator | None:
     """Return the generator of a node's seed; None, the common one, where it has none."""
-    given = node.attr("seed") if seed is None else seed
-    return None if given is None else wk.random.Generator(int(given))
+    given = node.attr("seed")
+    return None if given is None else Generator(int(given))
 
 
 def _drawn(node: Node, shape: tuple[int, ...]) -> Tensor:
     generator = _generator(node)
     if "Normal" in node.op:
-        found = wk.random_normal(
+        found = ops.random_normal(
             shape, mean=node.attr("mean"), std_dev=node.attr("scale"), generator=generator
         )
     else:
-        found = wk.random_uniform(
+        found = ops.random_uniform(
             shape, minval=node.attr("low"), maxval=node.attr("high"), generator=generator
         )
-    return wk.astype(found, CARRIERS[element(node.out_types[0])])
+    return ops.astype(found, CARRIERS[element(node.out_types[0])])
 
 
 @operator("RandomNormal", "RandomUniform", raw=True)
@@ -50,14 +51,14 @@ def random_like(node: Node, x: Any) -> Tensor:
 @operator("Bernoulli")
 def bernoulli(node: Node, x: Tensor) -> Tensor:
     """Return 1 with the probabilities in ``x``, else 0."""
-    drawn = wk.random_uniform(x.shape, generator=_generator(node))
-    return wk.astype(drawn < x, CARRIERS[element(node.out_types[0])])
+    drawn = ops.random_uniform(x.shape, generator=_generator(node))
+    return ops.astype(drawn < x, CARRIERS[element(node.out_types[0])])
 
 
 @operator("Multinomial")
 def multinomial(node: Node, x: Tensor) -> Tensor:
     """Return classes drawn with the unnormalized log probabilities in ``x``."""
-    return wk.multinomial(x, node.attr("sample_size"), generator=_generator(node))
+    return ops.multinomial(x, node.attr("sample_size"), generator=_generator(node))
 
 
 @operator("Dropout", since=12, host=(1, 2))
@@ -67,13 +68,13 @@ def dropout(
     """Return ``x``; in training with elements dropped and the others made larger, and which."""
     rate = 0.5 if ratio is None else float(np.ravel(ratio)[0])
     if training is None or not bool(np.ravel(training)[0]) or rate == 0:
-        return (x, wk.ones(x.shape, "bool"))[: node.wanted]
-    drawn = wk.random_uniform(x.shape, generator=_generator(node))
+        return (x, ops.ones(x.shape, "bool"))[: node.wanted]
+    drawn = ops.random_uniform(x.shape, generator=_generator(node))
     keep = drawn >= rate
-    return (x * wk.astype(keep, x.dtype) * (1 / (1 - rate)), keep)[: node.wanted]
+    return (x * ops.astype(keep, x.dtype) * (1 / (1 - rate)), keep)[: node.wanted]
 
 
 @operator("Dropout")
 def dropout_of_inference(node: Node, x: Tensor) -> Any:
     """Return ``x``, as before version 12."""
-    return (x, wk.ones(x.shape, "bool"))[: node.wanted]
+    return (x, ops.ones(x.shape, "bool"))[: node.wanted]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import wgsl_kernels as wk
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 
 if TYPE_CHECKING:
@@ -37,17 +37,17 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Activatio
         return default if value is None else value
 
     table: dict[str, Activation] = {
-        "sigmoid": wk.sigmoid,
-        "tanh": wk.tanh,
-        "relu": wk.relu,
-        "softplus": wk.softplus,
-        "softsign": lambda x: x / (1.0 + wk.abs(x)),
+        "sigmoid": ops.sigmoid,
+        "tanh": ops.tanh,
+        "relu": ops.relu,
+        "softplus": ops.softplus,
+        "softsign": lambda x: x / (1.0 + ops.abs(x)),
         "affine": lambda x: given(alpha, 1.0) * x + given(beta, 0.0),
-        "leakyrelu": lambda x: wk.leaky_relu(x, alpha=given(alpha, 0.01)),
-        "thresholdedrelu": lambda x: wk.where(x > given(alpha, 1.0), x, 0.0),
-        "scaledtanh": lambda x: given(alpha, 1.0) * wk.tanh(given(beta, 1.0) * x),
-        "hardsigmoid": lambda x: wk.clip(given(alpha, 0.2) * x + given(beta, 0.5), 0.0, 1.0),
-        "elu": lambda x: wk.where(x < 0, given(alpha, 1.0) * wk.expm1(x), x),
+        "leakyrelu": lambda x: ops.leaky_relu(x, alpha=given(alpha, 0.01)),
+        "thresholdedrelu": lambda x: ops.where(x > given(alpha, 1.0), x, 0.0),
+        "scaledtanh": lambda x: given(alpha, 1.0) * ops.tanh(given(beta, 1.0) * x),
+        "hardsigmoid": lambda x: ops.clip(given(alpha, 0.2) * x + given(beta, 0.5), 0.0, 1.0),
+        "elu": lambda x: ops.where(x < 0, given(alpha, 1.0) * ops.expm1(x), x),
     }
     if name.lower() not in table:
         raise ArgumentError(f"activation {name!r} is not known; there are {', '.join(table)}.")
@@ -79,25 +79,25 @@ class _Cell:
 
     def _inner(self, gates: Tensor) -> Tensor:
         limit = self.node.attr("clip")
-        return gates if limit is None else wk.clip(gates, -limit, limit)
+        return gates if limit is None else ops.clip(gates, -limit, limit)
 
     def rnn(self, given: Tensor, state: State) -> State:
         """Return the next state, of one tensor."""
-        gates = given + wk.matmul(state[0], self.hidden, transpose_b=True) + self.bias
+        gates = given + ops.matmul(state[0], self.hidden, transpose_b=True) + self.bias
         return (self.activations[0](self._inner(gates)),)
 
     def gru(self, given: Tensor, state: State) -> State:
         """Return the next state, of one tensor; the gates are update, reset, hidden."""
         n, (old,) = self.size, state
         first, second = self.activations
-        inner = wk.matmul(old, self.hidden[: 2 * n], transpose_b=True) + self.bias[: 2 * n]
+        inner = ops.matmul(old, self.hidden[: 2 * n], transpose_b=True) + self.bias[: 2 * n]
         gates = first(self._inner(given[:, : 2 * n] + inner))
         update, reset = gates[:, :n], gates[:, n:]
         last, offset = self.hidden[2 * n :], self.bias[2 * n :]
         if self.node.attr("linear_before_reset"):
-            own = reset * (wk.matmul(old, last, transpose_b=True) + offset)
+            own = reset * (ops.matmul(old, last, transpose_b=True) + offset)
         else:
-            own = wk.matmul(reset * old, last, transpose_b=True) + offset
+            own = ops.matmul(reset * old, last, transpose_b=True) + offset
         new = second(self._inner(given[:, 2 * n :] + own))
         return ((1.0 - update) * new + update * old,)
 
@@ -105,7 +105,7 @@ class _Cell:
         """Return the next hidden and cell state; the gates are input, output, forget, cell."""
         n, (old, cell) = self.size, state
         first, second, third = self.activations
-        gates = given + wk.matmul(old, self.hidden, transpose_b=True) + self.bias
+        gates = given + ops.matmul(old, self.hidden, transpose_b=True) + self.bias
         enter, leave, forget, new = (gates[:, i * n : (i + 1) * n] for i in range(4))
         peep = (
             None
@@ -157,7 +157,7 @@ def recurrent(
     Source: the operators' own formulas, github.com/onnx/onnx, docs/Operators.md.
     """
     layout = node.attr("layout", 0)
-    x = wk.moveaxis(x, 0, 1) if layout else x
+    x = ops.moveaxis(x, 0, 1) if layout else x
     batch, size = x.shape[1], hidden.shape[-1]
     reversals = _DIRECTIONS[node.attr("direction")]
     given = [first_hidden, first_cell][: 2 if node.op == "LSTM" else 1]
@@ -165,7 +165,7 @@ def recurrent(
     activations = _activations(node, len(reversals))
     for place, is_reversed in enumerate(reversals):
         gates = hidden.shape[1]
-        both = wk.zeros((2 * gates,), x.dtype) if bias is None else bias[place]
+        both = ops.zeros((2 * gates,), x.dtype) if bias is None else bias[place]
         cell = _Cell(
             node,
             hidden[place],
@@ -174,20 +174,20 @@ def recurrent(
             activations[place],
         )
         state = tuple(
-            wk.zeros((batch, size), x.dtype)
+            ops.zeros((batch, size), x.dtype)
             if one is None
             else (one[:, place] if layout else one[place])
             for one in given
         )
-        inputs = wk.matmul(x, weight[place], transpose_b=True) + both[:gates]
+        inputs = ops.matmul(x, weight[place], transpose_b=True) + both[:gates]
         states, last = _steps(cell, inputs, state, lengths, is_reversed=is_reversed)
         outputs.append(states)
         lasts.append(last)
-    every = wk.stack(outputs, 1)
-    ends = [wk.stack(one, 0) for one in zip(*lasts, strict=True)]
+    every = ops.stack(outputs, 1)
+    ends = [ops.stack(one, 0) for one in zip(*lasts, strict=True)]
     if layout:
-        every = wk.permute_dims(every, (2, 0, 1, 3))
-        ends = [wk.moveaxis(one, 0, 1) for one in ends]
+        every = ops.permute_dims(every, (2, 0, 1, 3))
+        ends = [ops.moveaxis(one, 0, 1) for one in ends]
     return (every, *ends)[: node.wanted]
 
 
@@ -196,15 +196,15 @@ def _steps(
 ) -> tuple[Tensor, State]:
     """Return hidden states, [steps, batch, size], and the last state, which a short one keeps."""
     step = getattr(cell, cell.node.op.lower())
-    numbers = wk.arange(inputs.shape[0], dtype="int32")
+    numbers = ops.arange(inputs.shape[0], dtype="int32")
 
     def run(old: State, given: Sequence[Tensor]) -> tuple[State, Tensor]:
         new = step(given[0], old)
         if lengths is None:
             return new, new[0]
-        goes_on = wk.reshape(given[1] < lengths, (-1, 1))
-        kept = tuple(wk.where(goes_on, a, b) for a, b in zip(new, old, strict=True))
-        return kept, wk.where(goes_on, new[0], wk.zeros_like(new[0]))
+        goes_on = ops.reshape(given[1] < lengths, (-1, 1))
+        kept = tuple(ops.where(goes_on, a, b) for a, b in zip(new, old, strict=True))
+        return kept, ops.where(goes_on, new[0], ops.zeros_like(new[0]))
 
-    last, states = wk.scan(run, state, (inputs, numbers), reverse=is_reversed)
+    last, states = ops.scan(run, state, (inputs, numbers), reverse=is_reversed)
     return states, last

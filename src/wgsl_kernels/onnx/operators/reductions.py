@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import element, is_integer, limits
 
@@ -41,39 +41,39 @@ def _extreme(
         if x.dtype == "bool":
             return logical(x, axes, keepdims=keepdims)
         if any(x.shape[i] == 0 for i in (range(x.ndim) if axes is None else axes)):
-            empty = wk.sum(x, axes, keepdims=keepdims)
-            return wk.full(empty.shape, neutral(node), x.dtype)
+            empty = ops.sum(x, axes, keepdims=keepdims)
+            return ops.full(empty.shape, neutral(node), x.dtype)
         return function(x, axes, keepdims=keepdims)
 
     return reduce
 
 
 def _sum(node: Node, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
-    return wk.sum(x, axes, keepdims=keepdims)
+    return ops.sum(x, axes, keepdims=keepdims)
 
 
 _REDUCTIONS: dict[str, Reduction] = {
-    "ReduceL1": lambda node, x, axes, keep: wk.sum(wk.abs(x), axes, keepdims=keep),
-    "ReduceL2": lambda node, x, axes, keep: wk.sqrt(
-        wk.sum(
-            wk.square(x) if not is_integer(node.in_types[0]) else _floats(x) ** 2,
+    "ReduceL1": lambda node, x, axes, keep: ops.sum(ops.abs(x), axes, keepdims=keep),
+    "ReduceL2": lambda node, x, axes, keep: ops.sqrt(
+        ops.sum(
+            ops.square(x) if not is_integer(node.in_types[0]) else _floats(x) ** 2,
             axes,
             keepdims=keep,
         )
     ),
-    "ReduceLogSum": lambda node, x, axes, keep: wk.log(wk.sum(_floats(x), axes, keepdims=keep)),
-    "ReduceLogSumExp": lambda node, x, axes, keep: wk.logsumexp(_floats(x), axes, keepdims=keep),
-    "ReduceMax": _extreme(wk.max, wk.any, _least),
-    "ReduceMean": lambda node, x, axes, keep: wk.mean(x, axes, keepdims=keep),
-    "ReduceMin": _extreme(wk.min, wk.all, _largest),
-    "ReduceProd": lambda node, x, axes, keep: wk.prod(x, axes, keepdims=keep),
+    "ReduceLogSum": lambda node, x, axes, keep: ops.log(ops.sum(_floats(x), axes, keepdims=keep)),
+    "ReduceLogSumExp": lambda node, x, axes, keep: ops.logsumexp(_floats(x), axes, keepdims=keep),
+    "ReduceMax": _extreme(ops.max, ops.any, _least),
+    "ReduceMean": lambda node, x, axes, keep: ops.mean(x, axes, keepdims=keep),
+    "ReduceMin": _extreme(ops.min, ops.all, _largest),
+    "ReduceProd": lambda node, x, axes, keep: ops.prod(x, axes, keepdims=keep),
     "ReduceSum": _sum,
-    "ReduceSumSquare": lambda node, x, axes, keep: wk.sum(x * x, axes, keepdims=keep),
+    "ReduceSumSquare": lambda node, x, axes, keep: ops.sum(x * x, axes, keepdims=keep),
 }
 
 
 def _floats(x: Tensor) -> Tensor:
-    return wk.astype(x, "float32") if x.dtype == "int32" else x
+    return ops.astype(x, "float32") if x.dtype == "int32" else x
 
 
 def _reduction(reduce: Reduction) -> Callable[..., Tensor]:
@@ -83,7 +83,7 @@ def _reduction(reduce: Reduction) -> Callable[..., Tensor]:
         if given:
             return reduce(node, x, tuple(i % x.ndim for i in given), keepdims)
         if node.attr("noop_with_empty_axes", 0):  # each element alone
-            return reduce(node, wk.expand_dims(x, 0), (0,), False)
+            return reduce(node, ops.expand_dims(x, 0), (0,), False)
         return reduce(node, x, None, keepdims)
 
     return run
@@ -98,13 +98,13 @@ def _place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         axis, keepdims = node.attr("axis") % x.ndim, bool(node.attr("keepdims"))
         if not node.attr("select_last_index", 0):
             return function(x, axis, keepdims=keepdims)
-        return wk.subtract(x.shape[axis] - 1, function(wk.flip(x, axis), axis, keepdims=keepdims))
+        return ops.subtract(x.shape[axis] - 1, function(ops.flip(x, axis), axis, keepdims=keepdims))
 
     return run
 
 
-operator("ArgMax")(_place(wk.argmax))
-operator("ArgMin")(_place(wk.argmin))
+operator("ArgMax")(_place(ops.argmax))
+operator("ArgMin")(_place(ops.argmin))
 
 
 def _running(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -115,8 +115,8 @@ def _running(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return run
 
 
-operator("CumSum", host=(1,))(_running(wk.cumulative_sum))
-operator("CumProd", host=(1,))(_running(wk.cumulative_prod))
+operator("CumSum", host=(1,))(_running(ops.cumulative_sum))
+operator("CumProd", host=(1,))(_running(ops.cumulative_prod))
 
 
 def _along(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
@@ -127,18 +127,18 @@ def _along(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
         if node.version >= 13 or axis == x.ndim - 1:
             return function(x, axis)
         rows = math.prod(x.shape[:axis])
-        return wk.reshape(function(wk.reshape(x, (rows, -1)), -1), x.shape)
+        return ops.reshape(function(ops.reshape(x, (rows, -1)), -1), x.shape)
 
     return run
 
 
 def _hardmax(x: Tensor, axis: int) -> Tensor:
-    hot = wk.one_hot(wk.argmax(x, axis), x.shape[axis], dtype=x.dtype)
-    return wk.moveaxis(hot, -1, axis)
+    hot = ops.one_hot(ops.argmax(x, axis), x.shape[axis], dtype=x.dtype)
+    return ops.moveaxis(hot, -1, axis)
 
 
-operator("Softmax")(_along(wk.softmax))
-operator("LogSoftmax")(_along(wk.log_softmax))
+operator("Softmax")(_along(ops.softmax))
+operator("LogSoftmax")(_along(ops.log_softmax))
 operator("Hardmax")(_along(_hardmax))
 
 
@@ -147,10 +147,10 @@ def top_k(node: Node, x: Tensor, k: Array | None = None) -> tuple[Tensor, Tensor
     """Return the ``k`` largest or smallest along an axis, in order, and their places."""
     count = node.attr("k") if k is None else int(np.ravel(k)[0])
     axis = node.attr("axis", -1)
-    rows = wk.moveaxis(x, axis, -1)
+    rows = ops.moveaxis(x, axis, -1)
     if node.attr("largest", 1):
-        found, places = wk.topk(rows, count)
+        found, places = ops.topk(rows, count)
     else:
-        places = wk.argsort(rows, -1)[..., :count]
-        found = wk.take_along_axis(rows, places, -1)
-    return wk.moveaxis(found, -1, axis), wk.moveaxis(places, -1, axis)
+        places = ops.argsort(rows, -1)[..., :count]
+        found = ops.take_along_axis(rows, places, -1)
+    return ops.moveaxis(found, -1, axis), ops.moveaxis(places, -1, axis)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, carried
 
@@ -77,16 +77,16 @@ def _along(
     places = _coordinates(mode, there, factor, length, part)
     outside = (places < 0) | (places > there - 1)
     if node.attr("mode") == "nearest":
-        found = wk.take(x, carried(_nearest(node, places, there)), axis)
+        found = ops.take(x, carried(_nearest(node, places, there)), axis)
     else:
         wide = CARRIERS["double" if x.dtype == "float64" else "float"]
-        turned = wk.tensor(_weights(node, places, there, factor), dtype=wide)
-        found = wk.moveaxis(wk.tensordot(turned, wk.astype(x, wide), ([1], [axis])), 0, axis)
-        found = wk.astype(found, x.dtype)
+        turned = ops.tensor(_weights(node, places, there, factor), dtype=wide)
+        found = ops.moveaxis(ops.tensordot(turned, ops.astype(x, wide), ([1], [axis])), 0, axis)
+        found = ops.astype(found, x.dtype)
     if mode == "tf_crop_and_resize" and outside.any():
         lengths = [-1 if i == axis else 1 for i in range(x.ndim)]
-        value = wk.full_like(found, node.attr("extrapolation_value"))
-        return wk.where(wk.reshape(wk.tensor(outside), lengths), value, found)
+        value = ops.full_like(found, node.attr("extrapolation_value"))
+        return ops.where(ops.reshape(ops.tensor(outside), lengths), value, found)
     return found
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
-from wgsl_kernels.onnx.operators.windows import Window
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
+from wgsl_kernels.onnx.windows import Window
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,19 +28,19 @@ def _at(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> Tenso
         lengths: Of the spatial axes.
         places: For each of them float places, [rows, points]; outside there are zeros.
     """
-    inside = wk.ones(places[0].shape, "bool")
-    index = wk.zeros(places[0].shape, "int32")
+    inside = ops.ones(places[0].shape, "bool")
+    index = ops.zeros(places[0].shape, "int32")
     for length, place in zip(lengths, places, strict=True):
-        inside = wk.logical_and(inside, wk.logical_and(place >= 0, place <= length - 1))
-        index = index * length + wk.astype(wk.clip(place, 0.0, length - 1.0), "int32")
+        inside = ops.logical_and(inside, ops.logical_and(place >= 0, place <= length - 1))
+        index = index * length + ops.astype(ops.clip(place, 0.0, length - 1.0), "int32")
     shape = (flat.shape[0], flat.shape[1], index.shape[1])
-    taken = wk.take_along_axis(flat, wk.broadcast_to(wk.expand_dims(index, 1), shape), -1)
-    return wk.where(wk.expand_dims(inside, 1), taken, wk.zeros_like(taken))
+    taken = ops.take_along_axis(flat, ops.broadcast_to(ops.expand_dims(index, 1), shape), -1)
+    return ops.where(ops.expand_dims(inside, 1), taken, ops.zeros_like(taken))
 
 
 def _linear(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> Tensor:
     """Return images at places between elements, linearly along each axis."""
-    lows = [wk.floor(place) for place in places]
+    lows = [ops.floor(place) for place in places]
     found = None
     for corner in range(1 << len(places)):
         at, weight = [], None
@@ -50,7 +50,7 @@ def _linear(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> T
             at.append(low + 1.0 if upper else low)
             weight = part if weight is None else weight * part
         assert weight is not None
-        term = _at(flat, lengths, at) * wk.expand_dims(weight, 1)
+        term = _at(flat, lengths, at) * ops.expand_dims(weight, 1)
         found = term if found is None else found + term
     assert found is not None
     return found
@@ -61,20 +61,20 @@ def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Tensor:
     """Return images, [batch, channels, ...], sampled at places from -1 to 1, x first."""
     lengths, mode, corners = x.shape[2:], node.attr("mode"), bool(node.attr("align_corners"))
     batch, axes = x.shape[0], x.ndim - 2
-    rows = wk.reshape(grid, (batch, -1, axes))
-    flat = wk.reshape(x, (batch, x.shape[1], -1))
+    rows = ops.reshape(grid, (batch, -1, axes))
+    flat = ops.reshape(x, (batch, x.shape[1], -1))
     raw = [_unscaled(rows[..., axes - 1 - i], n, corners) for i, n in enumerate(lengths)]
 
     def folded(places: Sequence[Tensor]) -> list[Tensor]:
         return [_folded(node, one, n, corners) for one, n in zip(places, lengths, strict=True)]
 
     if mode == "nearest":
-        found = _at(flat, lengths, folded([wk.round(one) for one in folded(raw)]))
+        found = _at(flat, lengths, folded([ops.round(one) for one in folded(raw)]))
     elif mode in ("linear", "bilinear"):
         found = _linear(flat, lengths, folded(raw))
     else:
         found = _cubic(flat, lengths, raw, folded)
-    return wk.reshape(found, (batch, x.shape[1], *grid.shape[1:-1]))
+    return ops.reshape(found, (batch, x.shape[1], *grid.shape[1:-1]))
 
 
 def _unscaled(place: Tensor, length: int, corners: bool) -> Tensor:
@@ -85,29 +85,29 @@ def _folded(node: Node, place: Tensor, length: int, corners: bool) -> Tensor:
     """Return places brought inside, as the padding asks."""
     mode = node.attr("padding_mode")
     if mode == "border":
-        return wk.clip(place, 0.0, length - 1.0)
+        return ops.clip(place, 0.0, length - 1.0)
     if mode != "reflection":
         return place
     low, high = (0.0, length - 1.0) if corners else (-0.5, length - 0.5)
     span = high - low
     if span == 0:
-        return wk.zeros_like(place)
-    turned = wk.remainder(wk.abs(place - low), 2 * span)
-    return wk.clip(low + wk.minimum(turned, 2 * span - turned), 0.0, length - 1.0)
+        return ops.zeros_like(place)
+    turned = ops.remainder(ops.abs(place - low), 2 * span)
+    return ops.clip(low + ops.minimum(turned, 2 * span - turned), 0.0, length - 1.0)
 
 
 def _cubic(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor], folded: Any) -> Tensor:
     """Return images sampled by cubics along each of two axes, with a = -0.75."""
-    lows = [wk.floor(place) for place in places]
+    lows = [ops.floor(place) for place in places]
     weights = [
-        [_cubic_weight(wk.abs(place - low - float(step))) for step in range(-1, 3)]
+        [_cubic_weight(ops.abs(place - low - float(step))) for step in range(-1, 3)]
         for place, low in zip(places, lows, strict=True)
     ]
     found = None
     for row in range(4):
         for column in range(4):
             at = folded([lows[0] + (row - 1.0), lows[1] + (column - 1.0)])
-            term = _at(flat, lengths, at) * wk.expand_dims(weights[0][row] * weights[1][column], 1)
+            term = _at(flat, lengths, at) * ops.expand_dims(weights[0][row] * weights[1][column], 1)
             found = term if found is None else found + term
     assert found is not None
     return found
@@ -117,7 +117,7 @@ def _cubic_weight(distance: Tensor) -> Tensor:
     a = -0.75
     near = ((a + 2) * distance - (a + 3)) * distance * distance + 1.0
     far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
-    return wk.where(distance <= 1.0, near, far)
+    return ops.where(distance <= 1.0, near, far)
 
 
 @operator("AffineGrid", host=(1,))
@@ -131,9 +131,9 @@ def affine_grid(node: Node, theta: Tensor, size: Array) -> Tensor:
     mesh = np.meshgrid(*lines, indexing="ij")[::-1]
     points = np.stack([*mesh, np.ones(lengths)], -1).reshape(-1, len(lengths) + 1)
     kind = str(theta.dtype)
-    base = wk.tensor(points.astype(np.float64 if kind == "float64" else np.float32))
-    found = wk.matmul(base, wk.permute_dims(theta, (0, 2, 1)))
-    return wk.reshape(found, (theta.shape[0], *lengths, len(lengths)))
+    base = ops.tensor(points.astype(np.float64 if kind == "float64" else np.float32))
+    found = ops.matmul(base, ops.permute_dims(theta, (0, 2, 1)))
+    return ops.reshape(found, (theta.shape[0], *lengths, len(lengths)))
 
 
 @operator("RoiAlign")
@@ -148,7 +148,7 @@ def roi_align(node: Node, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
     mode = node.attr("coordinate_transformation_mode", "output_half_pixel")
     shift = 0.5 if mode == "half_pixel" else 0.0
     corners = np.asarray(regions.numpy()) * node.attr("spatial_scale") - shift
-    chosen = wk.take(wk.reshape(x, (*x.shape[:2], -1)), images, 0)
+    chosen = ops.take(ops.reshape(x, (*x.shape[:2], -1)), images, 0)
     found = []
     for i, (left, top, right, bottom) in enumerate(corners.astype(float)):
         least = 0.0 if mode == "half_pixel" else 1.0
@@ -162,17 +162,17 @@ def roi_align(node: Node, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
             chosen[i : i + 1], x.shape[2:], lines[0].ravel(), lines[1].ravel()
         )
         grid = (
-            wk.reshape(samples, (-1, high, counts[0], wide, counts[1]))
+            ops.reshape(samples, (-1, high, counts[0], wide, counts[1]))
             if node.attr("mode") == "avg"
             else None
         )
         if grid is not None:
-            found.append(wk.mean(grid, (2, 4)))
+            found.append(ops.mean(grid, (2, 4)))
         else:
             found.append(
                 _largest_corner(chosen[i : i + 1], x.shape[2:], lines, (high, wide), counts)
             )
-    return wk.stack(found, 0)
+    return ops.stack(found, 0)
 
 
 def _corner_weights(line: Array, length: int) -> list[tuple[Array, Array]]:
@@ -198,8 +198,8 @@ def _corner_terms(
         for column, column_weight in _corner_weights(columns, lengths[1]):
             index = carried((row[:, None] * lengths[1] + column[None, :]).reshape(-1))
             weight = (row_weight[:, None] * column_weight[None, :]).astype(np.float32)
-            values = wk.reshape(wk.take(flat[0], index, 1), (flat.shape[1], *weight.shape))
-            found.append(values * wk.astype(wk.tensor(weight), flat.dtype))
+            values = ops.reshape(ops.take(flat[0], index, 1), (flat.shape[1], *weight.shape))
+            found.append(values * ops.astype(ops.tensor(weight), flat.dtype))
     return found
 
 
@@ -216,9 +216,9 @@ def _largest_corner(
     counts: Sequence[int],
 ) -> Tensor:
     """Return the largest weighted neighbour of the samples of each bin."""
-    terms = wk.stack(_corner_terms(flat, lengths, lines[0].ravel(), lines[1].ravel()), 0)
-    grid = wk.reshape(terms, (4, -1, bins[0], counts[0], bins[1], counts[1]))
-    return wk.max(grid, (0, 3, 5))
+    terms = ops.stack(_corner_terms(flat, lengths, lines[0].ravel(), lines[1].ravel()), 0)
+    grid = ops.reshape(terms, (4, -1, bins[0], counts[0], bins[1], counts[1]))
+    return ops.max(grid, (0, 3, 5))
 
 
 @operator("Col2Im", host=(1, 2))
@@ -240,10 +240,10 @@ def columns_to_image(node: Node, x: Tensor, shape: Array, block: Array) -> Tenso
             places.shape[0] * size[i], places.shape[1] * steps
         )
     batch, channels = x.shape[0], x.shape[1] // math.prod(size)
-    values = wk.reshape(x, (batch * channels, -1))
-    flat = wk.zeros((math.prod(padded), batch * channels), x.dtype)
-    whole = flat.at[carried(places.reshape(-1))].add(wk.matrix_transpose(values))
-    image = wk.reshape(wk.matrix_transpose(whole), (batch, channels, *padded))
+    values = ops.reshape(x, (batch * channels, -1))
+    flat = ops.zeros((math.prod(padded), batch * channels), x.dtype)
+    whole = flat.at[carried(places.reshape(-1))].add(ops.matrix_transpose(values))
+    image = ops.reshape(ops.matrix_transpose(whole), (batch, channels, *padded))
     return image[
         (
             slice(None),
@@ -270,7 +270,7 @@ def deformed_convolution(
     (batch, channels), (high, wide) = x.shape[:2], x.shape[2:]
     outs, groups, parts = offset.shape[2:], node.attr("group"), node.attr("offset_group")
     taps = math.prod(window.size)
-    shifts = wk.reshape(offset, (batch * parts, taps, 2, *outs))
+    shifts = ops.reshape(offset, (batch * parts, taps, 2, *outs))
     lines = [
         np.arange(outs[i])[None, :] * window.strides[i]
         - window.pads[i]
@@ -282,16 +282,16 @@ def deformed_convolution(
         taps, *outs
     )
     points = [
-        wk.reshape(shifts[:, :, i] + wk.tensor(base.astype(np.float32)), (batch * parts, -1))
+        ops.reshape(shifts[:, :, i] + ops.tensor(base.astype(np.float32)), (batch * parts, -1))
         for i, base in enumerate((rows, columns))
     ]
-    flat = wk.reshape(x, (batch * parts, channels // parts, high * wide))
-    samples = wk.reshape(
+    flat = ops.reshape(x, (batch * parts, channels // parts, high * wide))
+    samples = ops.reshape(
         _linear(flat, (high, wide), points), (batch, parts, channels // parts, taps, *outs)
     )
     if mask is not None:
-        samples = samples * wk.reshape(mask, (batch, parts, 1, taps, *outs))
-    columns_ = wk.reshape(samples, (batch, groups, channels // groups * taps, math.prod(outs)))
-    filters = wk.reshape(weight, (groups, weight.shape[0] // groups, -1))
-    found = wk.reshape(wk.matmul(filters, columns_), (batch, weight.shape[0], *outs))
-    return found if bias is None else found + wk.reshape(bias, (1, -1, 1, 1))
+        samples = samples * ops.reshape(mask, (batch, parts, 1, taps, *outs))
+    columns_ = ops.reshape(samples, (batch, groups, channels // groups * taps, math.prod(outs)))
+    filters = ops.reshape(weight, (groups, weight.shape[0] // groups, -1))
+    found = ops.reshape(ops.matmul(filters, columns_), (batch, weight.shape[0], *outs))
+    return found if bias is None else found + ops.reshape(bias, (1, -1, 1, 1))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, carried, element
 
@@ -25,13 +25,13 @@ def ints(values: Any) -> list[int]:
 @operator("Concat")
 def concat(node: Node, *xs: Tensor) -> Tensor:
     """Return tensors joined along an axis."""
-    return wk.concat(xs, node.attr("axis", 1))
+    return ops.concat(xs, node.attr("axis", 1))
 
 
 @operator("Expand", host=(1,))
 def expand(node: Node, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` repeated to the shape that it and ``shape`` broadcast to."""
-    return wk.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
+    return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
 
 
 @operator("Flatten")
@@ -39,7 +39,7 @@ def flatten(node: Node, x: Tensor) -> Tensor:
     """Return a matrix: the axes before ``axis`` are its rows."""
     axis = node.attr("axis")
     axis = axis + x.ndim if axis < 0 else axis
-    return wk.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+    return ops.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
 
 
 @operator("Reshape", host=(1,))
@@ -51,20 +51,20 @@ def reshape(node: Node, x: Tensor, shape: Array | None = None) -> Tensor:
     if x.size == 0 and -1 in wanted:
         known = math.prod(n for n in wanted if n != -1)
         wanted[wanted.index(-1)] = 0 if known else x.size
-    return wk.reshape(x, tuple(wanted))
+    return ops.reshape(x, tuple(wanted))
 
 
 @operator("Transpose")
 def transpose(node: Node, x: Tensor) -> Tensor:
     """Return ``x`` with its axes in another order."""
-    return wk.permute_dims(x, tuple(node.attr("perm") or range(x.ndim)[::-1]))
+    return ops.permute_dims(x, tuple(node.attr("perm") or range(x.ndim)[::-1]))
 
 
 @operator("Squeeze", host=(1,))
 def squeeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
     """Return ``x`` without axes of length 1."""
     given = node.attr("axes") if axes is None else ints(axes)
-    return wk.squeeze(x, None if given is None else tuple(given))
+    return ops.squeeze(x, None if given is None else tuple(given))
 
 
 @operator("Unsqueeze", host=(1,))
@@ -74,7 +74,7 @@ def unsqueeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
     ndim = x.ndim + len(given)
     new = {axis % ndim for axis in given}
     old = iter(x.shape)
-    return wk.reshape(x, tuple(1 if i in new else next(old) for i in range(ndim)))
+    return ops.reshape(x, tuple(1 if i in new else next(old) for i in range(ndim)))
 
 
 @operator("Slice", host=(1, 2, 3, 4))
@@ -122,7 +122,7 @@ def split(node: Node, x: Tensor, sizes: Array | None = None) -> tuple[Tensor, ..
     """Return parts of ``x`` along an axis, of given sizes or nearly equal ones."""
     axis = node.attr("axis")
     given = node.attr("split") if sizes is None else ints(sizes)
-    return wk.split(x, list(given or _equal(x.shape[axis], node)), axis)
+    return ops.split(x, list(given or _equal(x.shape[axis], node)), axis)
 
 
 def _equal(length: int, node: Node) -> list[int]:
@@ -135,10 +135,10 @@ def _equal(length: int, node: Node) -> list[int]:
 def tile(node: Node, x: Tensor, repeats: Array, axis: Array | None = None) -> Tensor:
     """Return ``x`` repeated along its axes; before version 6 along one."""
     if axis is None:
-        return wk.tile(x, tuple(ints(repeats)))
+        return ops.tile(x, tuple(ints(repeats)))
     times = [1] * x.ndim
     times[int(np.ravel(axis)[0])] = int(np.ravel(repeats)[0])
-    return wk.tile(x, tuple(times))
+    return ops.tile(x, tuple(times))
 
 
 @operator("Shape", raw=True)
@@ -177,11 +177,11 @@ def pad(
         pairs = [(max(0, a), max(0, b)) for a, b in pairs]
     if node.attr("mode") == "constant":
         fill = node.attr("value", 0) if value is None else np.asarray(value).item()
-        return wk.pad(x, pairs, constant_value=fill)
+        return ops.pad(x, pairs, constant_value=fill)
     for axis, widths_here in enumerate(pairs):
         if any(widths_here):
             places = np.pad(np.arange(x.shape[axis]), widths_here, mode=node.attr("mode"))
-            x = wk.take(x, carried(places), axis)
+            x = ops.take(x, carried(places), axis)
     return x
 
 
@@ -202,7 +202,7 @@ def center_crop_pad(node: Node, x: Tensor, shape: Array) -> Tensor:
             ]
         elif there < length:
             before = (length - there) // 2
-            x = wk.pad(
+            x = ops.pad(
                 x,
                 [(before, length - there - before) if i == axis else (0, 0) for i in range(x.ndim)],
             )
@@ -217,14 +217,14 @@ def constant_of_shape(node: Node, shape: Array) -> Tensor | Array:
     lengths = tuple(ints(shape))
     if value.dtype == np.int64 and math.prod(lengths) <= 64:
         return np.full(lengths, value.item(), np.int64)
-    return wk.full(lengths, value.item(), CARRIERS[element(node.out_types[0])])
+    return ops.full(lengths, value.item(), CARRIERS[element(node.out_types[0])])
 
 
 @operator("EyeLike", raw=True)
 def eye_like(node: Node, x: Any) -> Tensor:
     """Return ones on a diagonal of a matrix of the shape of ``x``."""
     rows, columns = (x.array if hasattr(x, "array") else x).shape
-    return wk.eye(rows, columns, k=node.attr("k"), dtype=CARRIERS[element(node.out_types[0])])
+    return ops.eye(rows, columns, k=node.attr("k"), dtype=CARRIERS[element(node.out_types[0])])
 
 
 @operator("Range", host=(0, 1, 2))
@@ -236,15 +236,15 @@ def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array | Tens
         return every
     count = max(math.ceil((last.astype(np.float64) - first) / step.astype(np.float64)), 0)
     if first.dtype.kind == "i":
-        return wk.arange(count, dtype="int32") * int(step) + int(first)
-    return wk.arange(float(count)) * float(step) + float(first)
+        return ops.arange(count, dtype="int32") * int(step) + int(first)
+    return ops.arange(float(count)) * float(step) + float(first)
 
 
 @operator("Trilu", host=(1,))
 def triangle(node: Node, x: Tensor, k: Array | None = None) -> Tensor:
     """Return the upper or lower triangle of matrices, zeros elsewhere."""
     offset = 0 if k is None else int(np.ravel(k)[0])
-    return (wk.triu if node.attr("upper") else wk.tril)(x, offset)
+    return (ops.triu if node.attr("upper") else ops.tril)(x, offset)
 
 
 @operator("DepthToSpace")
@@ -254,12 +254,12 @@ def depth_to_space(node: Node, x: Tensor) -> Tensor:
     batch, channels, height, width = x.shape
     depth = channels // size**2
     if node.attr("mode", "DCR") == "DCR":
-        blocks = wk.reshape(x, (batch, size, size, depth, height, width))
-        moved = wk.permute_dims(blocks, (0, 3, 4, 1, 5, 2))
+        blocks = ops.reshape(x, (batch, size, size, depth, height, width))
+        moved = ops.permute_dims(blocks, (0, 3, 4, 1, 5, 2))
     else:
-        blocks = wk.reshape(x, (batch, depth, size, size, height, width))
-        moved = wk.permute_dims(blocks, (0, 1, 4, 2, 5, 3))
-    return wk.reshape(moved, (batch, depth, height * size, width * size))
+        blocks = ops.reshape(x, (batch, depth, size, size, height, width))
+        moved = ops.permute_dims(blocks, (0, 1, 4, 2, 5, 3))
+    return ops.reshape(moved, (batch, depth, height * size, width * size))
 
 
 @operator("SpaceToDepth")
@@ -267,7 +267,7 @@ def space_to_depth(node: Node, x: Tensor) -> Tensor:
     """Return images with channels made of blocks."""
     size = node.attr("blocksize")
     batch, channels, height, width = x.shape
-    blocks = wk.reshape(x, (batch, channels, height // size, size, width // size, size))
+    blocks = ops.reshape(x, (batch, channels, height // size, size, width // size, size))
     order = (0, 3, 5, 1, 2, 4) if node.attr("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
-    moved = wk.permute_dims(blocks, order)
-    return wk.reshape(moved, (batch, channels * size**2, height // size, width // size))
+    moved = ops.permute_dims(blocks, order)
+    return ops.reshape(moved, (batch, channels * size**2, height // size, width // size))

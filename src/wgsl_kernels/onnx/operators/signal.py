@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import wgsl_kernels as wk
+from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, element
+from wgsl_kernels.ops.signal.transforms import fft
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -33,26 +34,26 @@ def fourier_by_attribute(node: Node, x: Tensor, length: Array | None = None) -> 
 def _transform(node: Node, x: Tensor, length: Array | None, axis: int) -> Tensor:
     axis %= x.ndim
     is_inverse, is_half = bool(node.attr("inverse")), bool(node.attr("onesided"))
-    rows = wk.moveaxis(x, axis, -2)
+    rows = ops.moveaxis(x, axis, -2)
     there = rows.shape[-2]
     if is_inverse and is_half:
         count = 2 * (there - 1) if length is None else int(np.ravel(length)[0])
-        spectrum = wk.complex(rows[..., 0], rows[..., 1])
-        return wk.moveaxis(wk.expand_dims(wk.irfft(spectrum, n=count), -1), -2, axis)
+        spectrum = ops.complex(rows[..., 0], rows[..., 1])
+        return ops.moveaxis(ops.expand_dims(ops.irfft(spectrum, n=count), -1), -2, axis)
     count = there if length is None else int(np.ravel(length)[0])
     if count < there:
         rows = rows[..., :count, :]
     elif count > there:
-        rows = wk.pad(rows, [(0, 0)] * (rows.ndim - 2) + [(0, count - there), (0, 0)])
+        rows = ops.pad(rows, [(0, 0)] * (rows.ndim - 2) + [(0, count - there), (0, 0)])
     real = rows[..., 0]
-    signal = wk.complex(real, rows[..., 1] if rows.shape[-1] == 2 else wk.zeros_like(real))
-    found = wk.ifft(signal) if is_inverse else wk.fft.fft(signal)
-    return wk.moveaxis(_parts(found, count, is_half=is_half), -2, axis)
+    signal = ops.complex(real, rows[..., 1] if rows.shape[-1] == 2 else ops.zeros_like(real))
+    found = ops.ifft(signal) if is_inverse else fft(signal)
+    return ops.moveaxis(_parts(found, count, is_half=is_half), -2, axis)
 
 
 def _parts(spectrum: Tensor, count: int, *, is_half: bool) -> Tensor:
     spectrum = spectrum[..., : count // 2 + 1] if is_half else spectrum
-    return wk.stack([wk.real(spectrum), wk.imag(spectrum)], -1)
+    return ops.stack([ops.real(spectrum), ops.imag(spectrum)], -1)
 
 
 @operator("STFT", host=(1, 3))
@@ -68,13 +69,13 @@ def short_time(
     hop = int(np.ravel(step)[0])
 
     def frames(part: Tensor) -> Tensor:
-        found = wk.frame(part, count, hop)
+        found = ops.frame(part, count, hop)
         return found if window is None else found * window
 
-    signal = wk.expand_dims(x, -1) if x.ndim == 2 else x
+    signal = ops.expand_dims(x, -1) if x.ndim == 2 else x
     real = frames(signal[..., 0])
-    imaginary = frames(signal[..., 1]) if signal.shape[-1] == 2 else wk.zeros_like(real)
-    spectrum = wk.fft.fft(wk.complex(real, imaginary))
+    imaginary = frames(signal[..., 1]) if signal.shape[-1] == 2 else ops.zeros_like(real)
+    spectrum = fft(ops.complex(real, imaginary))
     return _parts(spectrum, count, is_half=bool(node.attr("onesided")))
 
 
@@ -99,4 +100,4 @@ def mel_weights(
             found[center, i] = 1
         if end > center:
             found[center:end, i] = (end - np.arange(center, end)) / (end - center)
-    return wk.tensor(found, dtype=CARRIERS[element(node.out_types[0])])
+    return ops.tensor(found, dtype=CARRIERS[element(node.out_types[0])])
