@@ -179,7 +179,7 @@ def _fold_norms(graph: Graph) -> int:
         factor: Array = scale / np.sqrt(variance + node.attr("epsilon"))
         name = node.outputs[0]
         new = {
-            f"{name}/filters": weight * factor.reshape(-1, *(1,) * (weight.ndim - 1)),
+            f"{name}/filters": weight * np.reshape(factor, (-1, *(1,) * (weight.ndim - 1))),
             f"{name}/bias": (bias - mean) * factor + offset,
         }
         for one, array in new.items():
