@@ -9,5 +9,6 @@ from wgsl_kernels.onnx.coverage import coverage as coverage
 from wgsl_kernels.onnx.graph import ValueInfo as ValueInfo
 from wgsl_kernels.onnx.model import Model as Model
 from wgsl_kernels.onnx.model import load as load
+from wgsl_kernels.onnx.writing import save as save
 
 _publish(__name__)
