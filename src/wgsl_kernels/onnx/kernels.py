@@ -50,6 +50,16 @@ _BINARY = {
 _ACTIVATIONS = {"linear": "", "relu": "Relu", "sigmoid": "Sigmoid", "elu": "Elu"}
 
 
+OF_BOOL = frozenset(
+    {
+        "All", "Any", "BroadcastTo", "Cast", "Concat", "Equal", "ExpandDims", "GatherV2",
+        "Identity", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "NotEqual", "Pack",
+        "Reshape", "Reverse", "Select", "Slice", "SplitV", "Tile", "Transpose", "Unpack",
+    }
+)  # fmt: skip
+"""Kernels whose operators take bool."""
+
+
 class CannotSay(Exception):  # noqa: N818  it is caught where the kernel is known
     """A kernel's call that no rule can write, and why."""
 
@@ -173,20 +183,27 @@ def _numbers(value: Any, count: int) -> list[int]:
     return [int(value)] * count if isinstance(value, int) else [int(one) for one in value]
 
 
-def _window(attrs: Mapping[str, Any], count: int) -> dict[str, Any]:
-    """Return the attributes of a window over ``count`` axes."""
-    found: dict[str, Any] = {"strides": _numbers(attrs.get("strides", 1), count)}
+def _window(attrs: Mapping[str, Any], x: Any, size: Sequence[int]) -> dict[str, Any]:
+    """Return the attributes of a window over images; its padding in numbers."""
+    count = len(size)
+    found: dict[str, Any] = {"kernel_shape": list(size)}
+    found["strides"] = _numbers(attrs.get("strides", 1), count)
     found["dilations"] = _numbers(attrs.get("dilations", 1), count)
+    last = attrs.get("data_format", "NHWC").endswith("C")
     pad = attrs.get("pad", "valid")
     if attrs.get("dim_rounding_mode") not in (None, "floor"):
         raise CannotSay(f"with dim_rounding_mode {attrs['dim_rounding_mode']!r}")
     if pad == "same":
-        return found | {"auto_pad": "SAME_UPPER"}
+        lengths = x.shape[1:-1] if last else x.shape[2:]
+        more = [
+            max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
+            for n, k, s, d in zip(lengths, size, found["strides"], found["dilations"], strict=True)
+        ]
+        return found | {"pads": [n // 2 for n in more] + [n - n // 2 for n in more]}
     if pad == "valid":
         return found
     if isinstance(pad, int):
         return found | {"pads": [pad] * 2 * count}
-    last = attrs.get("data_format", "NHWC").endswith("C")
     pairs = list(pad)[1:-1] if last else list(pad)[2:]
     return found | {"pads": [int(a) for a, _ in pairs] + [int(b) for _, b in pairs]}
 
@@ -209,13 +226,13 @@ def _convolution(
     count = x.ndim - 2
     turned = w.emit("Transpose", [w.name(filters)], perm=[count + 1, count, *range(count)])
     bias = next((one for one in more[:1] if one is not None), None)
-    window = _window(attrs, count) | {"group": int(attrs.get("groups", 1))}
+    window = _window(attrs, x, filters.shape[:count]) | {"group": int(attrs.get("groups", 1))}
 
     def run(name: str) -> str:
         given = [name, turned]
         if bias is not None:
             given.append(w.reshaped(w.name(bias), (filters.shape[-1],)))
-        return w.emit("Conv", given, kernel_shape=list(filters.shape[:count]), **window)
+        return w.emit("Conv", given, **window)
 
     if bias is not None and bias.size != filters.shape[-1]:
         raise CannotSay(f"with a bias of shape {bias.shape}")
@@ -229,7 +246,7 @@ def _depthwise(
     high, wide, channels, times = filters.shape
     turned = w.emit("Transpose", [w.name(filters)], perm=[2, 3, 0, 1])
     weight = w.reshaped(turned, (channels * times, 1, high, wide))
-    window = _window(attrs, 2) | {"group": channels, "kernel_shape": [high, wide]}
+    window = _window(attrs, x, (high, wide)) | {"group": channels}
     return [
         _with_channels_first(w, x, attrs, lambda name: w.emit("Conv", [name, weight], **window))
     ]
@@ -241,12 +258,8 @@ def _pool(op: str) -> Rule:
     ) -> list[str]:
         count = xs[0].ndim - 2
         size = _numbers(attrs["filter_size"], count)
-        window = _window(attrs | {"strides": attrs.get("strides") or size}, count)
-        return [
-            _with_channels_first(
-                w, xs[0], attrs, lambda name: w.emit(op, [name], kernel_shape=size, **window)
-            )
-        ]
+        window = _window(attrs, xs[0], size)
+        return [_with_channels_first(w, xs[0], attrs, lambda name: w.emit(op, [name], **window))]
 
     return rule
 
@@ -275,7 +288,9 @@ def _layer_norm(
 
 
 def _slice(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
-    begin = [b % n if n else 0 for b, n in zip(attrs["begin"], xs[0].shape, strict=False)]
+    begin = [
+        b % n if n else 0 for b, n in zip(_numbers(attrs["begin"], 1), xs[0].shape, strict=False)
+    ]
     ends = [b + n for b, n in zip(begin, ys[0].shape, strict=False)]
     return [w.sliced(w.name(xs[0]), begin, ends)]
 
@@ -283,8 +298,8 @@ def _slice(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
 def _reverse(
     w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
-    dims = attrs["dims"]
-    axes = [d % xs[0].ndim for d in (dims if isinstance(dims, (tuple, list)) else (dims,))]
+    dims = range(xs[0].ndim) if attrs["dims"] is None else attrs["dims"]
+    axes = [d % xs[0].ndim for d in (dims if not isinstance(dims, int) else (dims,))]
     count = len(axes)
     return [w.sliced(w.name(xs[0]), [-1] * count, [-(1 << 62)] * count, axes, [-1] * count)]
 
@@ -326,7 +341,15 @@ def _clip(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[A
     return [w.emit("Clip", [w.name(xs[0]), *bounds])]
 
 
+def _select(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+    kind = "int32" if ys[0].dtype == "bool" else ys[0].dtype  # ONNX Runtime has none of bool
+    both = [w.cast(w.name(x), kind, x.dtype) for x in xs[1:]]
+    return [w.cast(w.emit("Where", [w.name(xs[0]), *both]), ys[0].dtype, kind)]
+
+
 def _leaky(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+    if xs[0].dtype == "int32":
+        raise CannotSay("of int32")
     return [w.emit("LeakyRelu", [w.name(xs[0])], alpha=float(attrs["alpha"]))]
 
 
@@ -390,17 +413,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
                 "Reciprocal", [w.emit("Sqrt", [w.cast(w.name(xs[0]), ys[0].dtype, xs[0].dtype)])]
             )
         ],
-        "Select": lambda w, xs, attrs, ys: [
-            w.emit(
-                "Where",
-                [w.name(xs[0]), *(w.cast(w.name(x), ys[0].dtype, x.dtype) for x in xs[1:])],
-            )
-        ],
+        "Select": _select,
         "Slice": _slice,
         "Softmax": _softmax("Softmax"),
         "SplitV": _split,
         "Square": lambda w, xs, attrs, ys: [w.emit("Mul", [w.name(xs[0])] * 2)],
-        "Squeeze": _reshape,
         "Tile": _shaped("Tile", "reps"),
         "Transpose": lambda w, xs, attrs, ys: [
             w.emit("Transpose", [w.name(xs[0])], perm=[int(i) for i in attrs["perm"]])

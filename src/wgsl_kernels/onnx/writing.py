@@ -13,14 +13,14 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import user_place
 from wgsl_kernels.engine.execution.creation import tensor
-from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.extra import needing_onnx
-from wgsl_kernels.onnx.kernels import OPSET, RULES, CannotSay
+from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from wgsl_kernels.engine.execution.variables import Variable
     from wgsl_kernels.engine.tensors.tensor import TensorLike
     from wgsl_kernels.engine.values.host import Array
 
@@ -58,13 +58,13 @@ def save(
         OSError: The file cannot be written.
     """
     with needing_onnx("save"):
-        from onnx import checker
+        import onnx
     given = {name: tensor(value) for name, value in inputs.items()}
     writer = Writer(given)
     with context.intercepted(writer.intercept):
         found = f(**given)
     model = writer.model(_named(found))
-    checker.check_model(model)
+    onnx.checker.check_model(model)
     target = Path(path)
     handle, kept = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
@@ -119,6 +119,8 @@ class Writer:
             rule = RULES.get(call.name)
             if rule is None:
                 raise CannotSay("")
+            if call.name not in OF_BOOL and any(x is not None and x.dtype == "bool" for x in given):
+                raise CannotSay("of bool")
             names = rule(self, given, call.attrs, outputs)
         except CannotSay as error:
             file, line = user_place()
