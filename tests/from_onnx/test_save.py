@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,15 +34,16 @@ def _written(kernel: str) -> list[Sample]:
     ]
 
 
+def _called(sample: Sample, /, **given: Any) -> Any:
+    return sample.f(*given.values(), **sample.attrs)
+
+
 @pytest.mark.parametrize("kernel", sorted(RULES))
 def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path: Path) -> None:
     said = 0
     for number, sample in enumerate(_written(kernel)[:6]):
         arrays = {f"x{i}": a for i, a in enumerate(arrays_for(sample))}
-
-        def f(*, sample: Sample = sample, **given: Any) -> Any:
-            return sample.f(*given.values(), **sample.attrs)
-
+        f = functools.partial(_called, sample)
         file = tmp_path / f"{number}.onnx"
         with wk.use_backend("cpu"):
             want = f(**{name: wk.tensor(a) for name, a in arrays.items()})

@@ -83,6 +83,9 @@ from wgsl_kernels.ops.indexing.places import scatter_nd as scatter_nd
 from wgsl_kernels.ops.indexing.sort import topk as topk
 from wgsl_kernels.ops.indexing.sort import unique as unique
 from wgsl_kernels.ops.indexing.updates import tensor_scatter_update as tensor_scatter_update
+from wgsl_kernels.ops.linear_algebra.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from wgsl_kernels.ops.linear_algebra.diagonals import tril as tril
 from wgsl_kernels.ops.linear_algebra.diagonals import triu as triu
 from wgsl_kernels.ops.linear_algebra.einsum import einsum as einsum

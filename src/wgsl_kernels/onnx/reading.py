@@ -168,7 +168,8 @@ class _Reader:
                 for name, one in attributes.items()
                 if one.type not in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
             }
-            row = registry.find(domain, proto.op_type, version, plain, len(in_names))
+            wanted = max((i + 1 for i, name in enumerate(proto.output) if name), default=0)
+            row = registry.find(domain, proto.op_type, version, plain, len(in_names), wanted)
             if row is not None:
                 plain |= {
                     name: self._attribute(one, scope, names)

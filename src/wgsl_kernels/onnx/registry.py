@@ -31,7 +31,7 @@ class Operator:
     since: int
     host: frozenset[int]
     raw: bool
-    when: Callable[[Mapping[str, Any], int], bool] | None
+    when: Callable[[Mapping[str, Any], int, int], bool] | None
 
 
 _operators: dict[tuple[str, str], list[Operator]] = {}
@@ -44,7 +44,7 @@ def operator(
     domain: str = "",
     host: tuple[int, ...] = (),
     raw: bool = False,
-    when: Callable[[Mapping[str, Any], int], bool] | None = None,
+    when: Callable[[Mapping[str, Any], int, int], bool] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as what computes operators; see `Operator`."""
 
@@ -77,7 +77,7 @@ def load_families() -> None:
 
 
 def find(
-    domain: str, name: str, version: int, attrs: Mapping[str, Any], inputs: int
+    domain: str, name: str, version: int, attrs: Mapping[str, Any], inputs: int, outputs: int
 ) -> Operator | None:
     """Return what computes an operator in a version of its operator set, or None.
 
@@ -87,10 +87,11 @@ def find(
         version: The version of the operator set that a model asks for.
         attrs: Those of the node.
         inputs: How many it has.
+        outputs: How many are asked for.
     """
     for row in _operators.get((domain, name), ()):
         if row.since <= version:
-            return row if row.when is None or row.when(attrs, inputs) else None
+            return row if row.when is None or row.when(attrs, inputs, outputs) else None
     return None
 
 
