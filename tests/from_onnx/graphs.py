@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -65,3 +66,11 @@ def network(seed: int = 0) -> onnx.ModelProto:
     return model(
         nodes, {"x": (FLOAT, ["batch", 3, 12, 12])}, {"y": (FLOAT, ["batch", 5])}, constants
     )
+
+
+def peer(source: Any, given: dict[str, Any]) -> list[Any]:
+    """Return what ONNX Runtime gives on the CPU for a file, or the bytes of a model."""
+    session = onnxruntime.InferenceSession(source, providers=["CPUExecutionProvider"])
+    names = {one.name for one in session.get_inputs()}
+    found: Any = session.run(None, {name: one for name, one in given.items() if name in names})
+    return list(found)

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from tests.from_onnx.graphs import FLOAT, INT64, model, network
+from tests.from_onnx.graphs import FLOAT, INT64, model, network, peer
 
 import wgsl_kernels as wk
 
@@ -24,13 +23,6 @@ def _images(count: int = 2) -> np.ndarray[Any, Any]:
     return np.random.default_rng(5).standard_normal((count, 3, 12, 12)).astype(np.float32)
 
 
-def _peer(proto: onnx.ModelProto, given: dict[str, Any]) -> list[Any]:
-    session = onnxruntime.InferenceSession(
-        proto.SerializeToString(), providers=["CPUExecutionProvider"]
-    )
-    return list(session.run(None, given))
-
-
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_a_network_gives_what_onnx_runtime_gives(backend: str) -> None:
     proto, x = network(), _images()
@@ -38,7 +30,7 @@ def test_a_network_gives_what_onnx_runtime_gives(backend: str) -> None:
         net = wk.onnx.load(proto)
         first, again = net(x).numpy(), net(x=wk.tensor(x)).numpy()
 
-    want = _peer(proto, {"x": x})[0]
+    want = peer(proto.SerializeToString(), {"x": x})[0]
     assert np.abs(first - want).max() <= 1e-5 * np.abs(want).max()
     np.testing.assert_array_equal(first, again)
 

@@ -184,8 +184,9 @@ def _fold_norms(graph: Graph) -> int:
         }
         for one, array in new.items():
             graph.constants[one] = Constant(one, array.astype(weight.dtype))
+        kind = maker.in_types[1]
         maker.inputs = (maker.inputs[0], *new)
-        maker.in_types = (maker.in_types[0], *(maker.in_types[1],) * 2)
+        maker.in_types = (maker.in_types[0], kind, kind)
         maker.outputs = (name,)
         makers[name] = maker
     count = len(graph.nodes) - len(kept)
