@@ -21,9 +21,8 @@ def _check(op: str, backend: str) -> None:
     left_out = RECORDED["left_out"]
     explained = {name for name in names if backend in left_out.get(name, {"on": ()})["on"]}
     assert {name: said for name, said in failed.items() if name not in explained} == {}
-    assert explained <= set(
-        failed
-    )  # else it passes now: record it by `python -m tests.from_onnx.node_tests`
+    if node_tests.is_strict(backend):  # else it passes now: `python -m tests.from_onnx.node_tests`
+        assert explained <= set(failed)
 
 
 @pytest.mark.sampled(one_in=2)

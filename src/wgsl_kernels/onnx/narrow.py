@@ -60,12 +60,8 @@ def rounded(x: Tensor, name: str, *, saturate: bool) -> Tensor:
     through = _places(table, size, "right")
     even = ops.where(ops.equal(ops.bitwise_and(below, 1), 0), below, through)
     near = ops.take(ops.tensor(np.append(values[:-1], beyond)), even)
-    if name.endswith("fnuz"):  # which have no negative zero
-        near = ops.where(x < 0, 0.0 - near, near)
-    elif name != "float4e2m1" or saturate:
-        near = ops.copysign(near, x)
-    else:
-        near = ops.where(x < 0, -near, near)
+    has_zeros = not name.endswith("fnuz")  # of both signs
+    near = ops.copysign(near, x) if has_zeros else ops.where(x < 0, 0.0 - near, near)
     if saturate and np.isnan(_largest_code(name)):
         near = ops.where(ops.isinf(x), ops.copysign(ops.full_like(x, float(values[-2])), x), near)
     return ops.where(ops.isnan(x), x, near)

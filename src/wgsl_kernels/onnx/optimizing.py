@@ -174,8 +174,9 @@ def _fold_norms(graph: Graph) -> int:
         scale, offset, mean, variance = (
             graph.constants[name].array.astype(np.float64) for name in node.inputs[1:5]
         )
-        weight = graph.constants[maker.inputs[1]].array
-        bias = graph.constants[maker.inputs[2]].array if len(maker.inputs) > 2 else 0.0
+        x, filters, *given = maker.inputs
+        weight = graph.constants[filters].array
+        bias = graph.constants[given[0]].array if given else 0.0
         factor: Array = scale / np.sqrt(variance + node.attr("epsilon"))
         name = node.outputs[0]
         new = {
@@ -185,7 +186,7 @@ def _fold_norms(graph: Graph) -> int:
         for one, array in new.items():
             graph.constants[one] = Constant(one, array.astype(weight.dtype))
         kind = maker.in_types[1]
-        maker.inputs = (maker.inputs[0], *new)
+        maker.inputs = (x, *new)
         maker.in_types = (maker.in_types[0], kind, kind)
         maker.outputs = (name,)
         makers[name] = maker
