@@ -42,7 +42,7 @@ def resize(
 
 @operator("Upsample", "Resize", host=(1,))
 def upsample(node: Node, x: Tensor, scales: Array | None = None) -> Tensor:
-    """Return ``x`` sampled at the floor of each place, or linearly, as before version 11."""
+    """Return ``x`` sampled at the places before, or after if made smaller, or linearly."""
     if scales is None:
         scales = np.asarray(node.attr("scales"))
     for axis, factor in enumerate(np.ravel(scales).astype(float)):
@@ -77,7 +77,9 @@ def _along(
     places = _coordinates(mode, there, factor, length, part)
     outside = (places < 0) | (places > there - 1)
     if node.attr("mode") == "nearest":
-        found = ops.take(x, carried(_nearest(node, places, there)), axis)
+        older = "floor" if factor >= 1 else "ceil"  # before version 11, as its tests have it
+        how = node.attr("nearest_mode", older)
+        found = ops.take(x, carried(_nearest(how, places, there)), axis)
     else:
         wide = CARRIERS["double" if x.dtype == "float64" else "float"]
         turned = ops.tensor(_weights(node, places, there, factor), dtype=wide)
@@ -115,8 +117,7 @@ def _coordinates(
     return (at + 0.5) / factor - 0.5
 
 
-def _nearest(node: Node, places: Array, there: int) -> Array:
-    mode = node.attr("nearest_mode", "floor")
+def _nearest(mode: str, places: Array, there: int) -> Array:
     half = places == np.floor(places) + 0.5
     found = {
         "floor": np.floor(places),
