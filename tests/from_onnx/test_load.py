@@ -275,6 +275,27 @@ def test_a_hostile_file_is_refused_in_words(tmp_path: Path) -> None:
         wk.onnx.load(3)
 
 
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        (node("Conv", ["x"], ["y"]), "Conv at 'Conv -> y' has 1 inputs; want 2 to 3"),
+        (node("Concat", ["x"], ["y"]), "Concat at 'Concat -> y' lacks the attribute 'axis'"),
+        (node("Elu", ["x"], ["y"], beta=1.0), "has no attribute 'beta'; it has alpha"),
+        (node("Elu", ["x"], ["y"], alpha=1), "attribute 'alpha' of Elu .* is INT; want FLOAT"),
+    ],
+    ids=lambda one: one.op_type if isinstance(one, onnx.NodeProto) else "",
+)
+def test_a_node_is_held_to_its_schema(bad: onnx.NodeProto, said: str) -> None:
+    with pytest.raises(wk.ArgumentError, match=said):
+        wk.onnx.load(model([bad], {"x": (FLOAT, [1])}, {"y": (FLOAT, None)}))
+
+
+def test_an_operator_of_a_later_version_is_not_known() -> None:
+    later = model([node("Gelu", ["x"], ["y"])], {"x": (FLOAT, [1])}, {"y": (FLOAT, [1])}, opset=13)
+    with pytest.raises(wk.ArgumentError, match=r"Gelu \(version 13\)"):
+        wk.onnx.load(later)
+
+
 def test_inputs_are_checked_by_name_dtype_and_shape() -> None:
     net = wk.onnx.load(network())
 

@@ -64,7 +64,7 @@ def test_a_version_of_an_operator_gives_what_onnx_runtime_gives(case: Case) -> N
     outputs = [f"y{i}" for i in range(COUNTS.get(op, 1))]
     node = helper.make_node(op, ["x", *constants], outputs, **attrs)
     kinds = {"Cast": INT64, "ArgMax": INT64}
-    types = {name: (kinds.get(op, FLOAT), None) for name in outputs}
+    types: dict[str, tuple[int, Any]] = {name: (kinds.get(op, FLOAT), None) for name in outputs}
     if op == "TopK":
         types["y1"] = (INT64, None)
     proto = model([node], {"x": (FLOAT, list(x.shape))}, types, constants, opset=version)

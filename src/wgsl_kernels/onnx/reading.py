@@ -159,10 +159,11 @@ class _Reader:
         function = self.functions.get((domain, proto.op_type))
         schema = None if function is not None else _schema(proto.op_type, version, domain)
         if schema is not None:
+            _check(schema, attributes, in_names, shown)
             for name, default in schema.attributes.items():
                 if default.default_value.name:
                     attributes.setdefault(name, default.default_value)
-        if function is None:
+        if schema is not None:
             plain = {
                 name: self._attribute(one, scope, names)
                 for name, one in attributes.items()
@@ -179,7 +180,7 @@ class _Reader:
                 outputs = tuple(map(names, proto.output))
                 out_types = result_types(schema, proto.op_type, plain, in_types, len(outputs))
                 self._declare(outputs, out_types, scope, shown)
-                since = row.since if schema is None else schema.since_version
+                since = schema.since_version
                 return [
                     Node(
                         proto.op_type,
@@ -258,8 +259,6 @@ class _Reader:
         version: int,
     ) -> onnx.FunctionProto | None:
         """Return the function that a schema has of its operator, or None."""
-        if schema is None:
-            return None
         if schema.has_function:
             body: onnx.FunctionProto = schema.function_body
             return body
@@ -358,6 +357,42 @@ class _Reader:
                 f"load: the sparse tensor {name!r} of shape {list(shape)} cannot be read: {error}."
             ) from error
         return found
+
+
+def _check(
+    schema: Any,
+    attributes: Mapping[str, onnx.AttributeProto],
+    inputs: tuple[str, ...],
+    shown: str,
+) -> None:
+    """Hold a node to the schema of its operator.
+
+    Raises:
+        ArgumentError: It has too few inputs or too many, or an attribute is missing, unknown or of
+            another type.
+    """
+    op = schema.name
+    if not schema.min_input <= len(inputs) <= schema.max_input:
+        raise ArgumentError(
+            f"load: {op} at {shown!r} has {len(inputs)} inputs; want {schema.min_input} to "
+            f"{schema.max_input}."
+        )
+    known = schema.attributes
+    for name, one in attributes.items():
+        if name not in known:
+            raise ArgumentError(
+                f"load: {op} at {shown!r} has no attribute {name!r}; it has "
+                f"{', '.join(sorted(known)) or 'none'}."
+            )
+        if one.type != known[name].type.value:
+            kind = onnx.AttributeProto.AttributeType.Name(one.type)
+            raise ArgumentError(
+                f"load: attribute {name!r} of {op} at {shown!r} is {kind}; want "
+                f"{known[name].type.name}."
+            )
+    missing = [name for name, one in known.items() if one.required and name not in attributes]
+    if missing:
+        raise ArgumentError(f"load: {op} at {shown!r} lacks the attribute {missing[0]!r}.")
 
 
 def _renamed(node: Node, shown: str) -> Node:

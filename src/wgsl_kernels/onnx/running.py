@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx import ops
@@ -69,7 +68,7 @@ def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -
             found = row.function(
                 node, *(host(x) if i in row.host else device(x) for i, x in enumerate(inputs))
             )
-    except WgslKernelsError as error:
+    except Exception as error:
         error.add_note(f"in node {node.name!r} ({node.op})")
         raise
     results = found if isinstance(found, tuple) else (found,)
