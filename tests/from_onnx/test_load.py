@@ -402,3 +402,42 @@ def _read(file: Path, one: onnx.ValueInfoProto) -> Any:
     if one.type.HasField("sequence_type"):
         return numpy_helper.to_list(onnx.SequenceProto.FromString(file.read_bytes()))
     return numpy_helper.to_array(onnx.TensorProto.FromString(file.read_bytes()))
+
+
+def _damaged(draw: np.random.Generator) -> onnx.ModelProto:
+    """Return the network with one to three things changed that a file could have wrong."""
+    proto = network()
+    graph = proto.graph
+    for _ in range(draw.integers(1, 4)):
+        one = graph.node[draw.integers(len(graph.node))]
+        weight = graph.initializer[draw.integers(len(graph.initializer))]
+        match draw.integers(7):
+            case 0 if one.input:
+                del one.input[draw.integers(len(one.input))]
+            case 1:
+                one.op_type = str(draw.choice(["Gather", "Resize", "LSTM", "Slice", "Loop", "Pad"]))
+            case 2 if one.attribute:
+                one.attribute[0].ints[:] = draw.integers(-5, 1 << 40, 3).tolist()
+            case 3:
+                weight.dims[:] = draw.integers(-2, 9, draw.integers(5)).tolist()
+            case 4:
+                weight.data_type = int(draw.integers(30))
+            case 5 if one.input:
+                one.input[0] = str(draw.choice(["x", "w1", "shape", "last", "c1"]))
+            case 6:
+                proto.opset_import[0].version = int(draw.integers(1, 29))
+            case _:
+                graph.input[0].type.tensor_type.elem_type = int(draw.integers(30))
+    return proto
+
+
+def test_a_damaged_model_raises_errors_of_this_library_alone() -> None:
+    draw = np.random.default_rng(0)
+    refused = 0
+    for _ in range(80):
+        try:
+            wk.onnx.load(_damaged(draw)).numpy(_images())
+        except wk.WgslKernelsError:
+            refused += 1
+
+    assert refused > 40

@@ -15,6 +15,8 @@ from wgsl_kernels.onnx.running import run_node
 from wgsl_kernels.onnx.types import released
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, Node
 
@@ -204,6 +206,15 @@ def _is_foldable_norm(graph: Graph, node: Node, maker: Node, uses: dict[str, int
         and uses[node.inputs[0]] == 1
         and all(name in graph.constants for name in (*node.inputs[1:5], *maker.inputs[1:]))
         and graph.constants[maker.inputs[1]].array.dtype.kind == "f"
+        and _have_a_number_each(graph, (*node.inputs[1:5], *maker.inputs[2:]), maker.inputs[1])
+    )
+
+
+def _have_a_number_each(graph: Graph, names: Iterable[str], filters: str) -> bool:
+    """Say whether constants have one number for each filter."""
+    weight = graph.constants[filters].array
+    return weight.ndim > 2 and all(
+        graph.constants[name].array.shape == weight.shape[:1] for name in names
     )
 
 
@@ -213,6 +224,8 @@ def _lay_out_filters(graph: Graph) -> int:
     for node in graph.nodes:
         if node.op != "Conv" or node.inputs[1] not in graph.constants:
             continue
+        if graph.constants[node.inputs[1]].array.ndim < 3:
+            continue  # it is said where the node runs
         name = f"{node.inputs[1]}/last"
         if name not in graph.constants:
             array = graph.constants[node.inputs[1]].array

@@ -13,7 +13,7 @@ from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.files import type_name
 from wgsl_kernels.onnx.graph import Constant, Graph, Node, ValueInfo
 from wgsl_kernels.onnx.inference import result_types
-from wgsl_kernels.onnx.types import element_of, tensor_type
+from wgsl_kernels.onnx.types import CARRIERS, element, element_of, tensor_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -77,7 +77,7 @@ class _Names:
 class _Reader:
     def __init__(self, model: onnx.ModelProto, folder: str) -> None:
         self.folder = folder
-        self.opsets = {_domain(one.domain): one.version for one in model.opset_import}
+        self.opsets = _versions(model.opset_import)
         self.functions = {(_domain(one.domain), one.name): one for one in model.functions}
         self.missing: list[str] = []
         self.shapes = {
@@ -242,7 +242,7 @@ class _Reader:
         }
         taken = {inner for inner in results if inner in bound}  # an input that is also an output
         bound |= {inner: outer for inner, outer in results.items() if inner not in taken}
-        opsets = {_domain(one.domain): one.version for one in function.opset_import}
+        opsets = _versions(function.opset_import)
         inner_names = _Names(prefix, bound, given, self.opsets | opsets, names.depth + 1)
         nodes = self._nodes(function.node, scope, constants, inner_names)
         return [
@@ -359,6 +359,19 @@ class _Reader:
         return found
 
 
+def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """Return the version of each domain's operators that a model or a function asks for.
+
+    Raises:
+        ArgumentError: One is no version.
+    """
+    found = {_domain(one.domain): one.version for one in imports}
+    for domain, version in found.items():
+        if not 0 < version < 1 << 31:
+            raise ArgumentError(f"load: version {version} of {domain or 'ONNX'}'s operators.")
+    return found
+
+
 def _check(
     schema: Any,
     attributes: Mapping[str, onnx.AttributeProto],
@@ -427,4 +440,7 @@ def _value_info(one: onnx.ValueInfoProto, names: Callable[[str], str]) -> ValueI
             d.dim_value if d.HasField("dim_value") else d.dim_param or None
             for d in kind.tensor_type.shape.dim
         )
-    return ValueInfo(names(one.name), type_name(kind), shape)
+    found = type_name(kind)
+    if "tensor(" in found and element(found) not in CARRIERS:
+        raise ArgumentError(f"load: {one.name!r} is of type {found}, which is not known here.")
+    return ValueInfo(names(one.name), found, shape)

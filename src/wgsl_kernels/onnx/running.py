@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx import ops
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, Node
+
+_MISFITS = (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError)
+"""What arithmetic on lengths and axes raises where they do not fit."""
 
 Value = Any
 """A tensor, an array on the host, a constant, a list of these, or None for what is left out."""
@@ -68,9 +72,15 @@ def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -
             found = row.function(
                 node, *(host(x) if i in row.host else device(x) for i, x in enumerate(inputs))
             )
-    except Exception as error:
+    except WgslKernelsError as error:
         error.add_note(f"in node {node.name!r} ({node.op})")
         raise
+    except _MISFITS as error:
+        shapes = [list(x.shape) if hasattr(x, "shape") else type(x).__name__ for x in arrays]
+        raise ArgumentError(
+            f"{node.op} at {node.name!r}: inputs of shapes {shapes} do not fit each other, or its "
+            f"attributes: {error}."
+        ) from error
     results = found if isinstance(found, tuple) else (found,)
     return tuple(_fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False))
 
