@@ -55,6 +55,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "activation": _is("relu"), "leakyrelu_alpha": _is(0.2),
     "transpose_a": _is(False), "transpose_b": _is(True), "batch_dims": _is(0), "begin": _is((0, 1)),
     "size": _is((1, 2)), "end": _is((2, 3)), "num_or_size_splits": _is(2), "sorted": _is(True),
+    "largest": _is(False),
     "correction": _is(1.0), "min": _is(0.0), "max": _is(1.0), "mean": _is(0.0), "std_dev": _is(1.0),
     "minval": _is(0.0), "maxval": _is(1.0), "variance_epsilon": _is(0.001), "epsilon": _is(0.001),
     "exclusive": _is(False), "reverse": _is(True), "num_segments": _is(2),
