@@ -48,6 +48,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "batch_shape": _is((2,)), "indices": lambda: wk.tensor([0, 1]), "depth": _is(3),
     "on_value": _is(1), "off_value": _is(0), "start": _is(0), "stop": _is(4), "step": _is(1),
     "num": _is(5), "paddings": _is(((1, 0), (0, 2))), "constant_value": _is(0.5),
+    "mode": _is("constant"),
     "repetitions": _is((1, 2)), "delta": _is(1.0), "reduction": _is("mean"),
     "label_smoothing": _is(0.1), "filter_size": _is(2), "strides": _is(1), "pad": _is("valid"),
     "data_format": _is("NHWC"), "dilations": _is(1), "dilation": _is(1),

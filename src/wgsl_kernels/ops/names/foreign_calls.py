@@ -33,7 +33,6 @@ ARGUMENTS = {
     "inplace": "the result: a tensor never changes",
     "keepdim": "keepdims",
     "kernel_size": "filter_size",
-    "mode": "np.pad(x, widths, mode=…), which takes tensors",
     "num_classes": "depth",
     "out": "the result: a tensor never changes",
     "p": "rate",
