@@ -221,7 +221,7 @@ def _mirror_pad_grad(dy: Tensor, x_shape: Shape, paddings: Pairs, mode: str) -> 
         if before or after:
             runs = list(_runs(mode, length, before, after))
             left = [run for run in runs if run.place < 0]
-            sizes = [run.count for run in runs]
+            sizes = [run.size for run in runs]
             sizes.insert(len(left), length)
             parts = list(slicing.split(dy, sizes, axis=axis))
             inner = parts.pop(len(left))
@@ -236,13 +236,13 @@ class _Run(NamedTuple):
 
     Attributes:
         place: The first place, counted from the axis's first element.
-        count: How many.
+        size: How many.
         first: The least index of the elements.
         turn: What the elements are: in order, in reverse order, or the same one throughout.
     """
 
     place: int
-    count: int
+    size: int
     first: int
     turn: Literal["forward", "backward", "same"]
 
