@@ -43,6 +43,7 @@ ARGUMENTS = {
     "size_average": "wk.mean of it",
     "stride": "strides",
     "unbiased": "correction=1 or correction=0",
+    "unitriangular": "unit_diagonal",
     "value": "constant_value",
 }
 """Keywords of functions."""
