@@ -206,9 +206,17 @@ SLOPES: tuple[Slope, ...] = (
     _of_one("clip", lambda x: wk.clip(x, -2.0, 2.0), lambda x: int(abs(x) <= 2)),
     _of_one("cos", wk.cos, lambda x: -mpmath.sin(x)),
     _of_one("cosh", wk.cosh, mpmath.sinh),
+    _of_one("digamma", wk.digamma, lambda x: mpmath.psi(1, x), low=0),
     *_of_two("divide", wk.divide, lambda a, b: 1 / b, lambda a, b: -a / (b * b)),
     _of_one("elu", wk.elu, _exp_below),
     _of_one("erf", wk.erf, lambda x: 2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x)),
+    _of_one(
+        "erfinv",
+        wk.erfinv,
+        lambda x: mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(mpmath.erfinv(x) ** 2),
+        low=-1,
+        high=1,
+    ),
     _of_one("exp", wk.exp, mpmath.exp),
     _of_one("expm1", wk.expm1, mpmath.exp),
     _of_one(
@@ -227,6 +235,7 @@ SLOPES: tuple[Slope, ...] = (
     ),
     *_of_two("hypot", wk.hypot, _over_length, lambda a, b: _over_length(b, a), **_LENGTHS),
     _of_one("leaky_relu", wk.leaky_relu, lambda x: 1 if x > 0 else np.float32(0.2).item()),
+    _of_one("lgamma", wk.lgamma, mpmath.digamma, low=0),
     _of_one("log", wk.log, lambda x: 1 / x, low=0),
     _of_one("log10", wk.log10, lambda x: 1 / (x * mpmath.log(10)), low=0),
     _of_one("log1p", wk.log1p, lambda x: 1 / (1 + x), low=-1),
@@ -253,6 +262,7 @@ SLOPES: tuple[Slope, ...] = (
     *_of_two("minimum", wk.minimum, lambda a, b: int(a <= b), lambda a, b: int(a > b)),
     _of_terms("mish", lambda x: x * wk.tanh(wk.softplus(x)), _mish_terms),
     *_of_two("multiply", wk.multiply, lambda a, b: b, lambda a, b: a),
+    _of_one("polygamma", wk.polygamma, lambda x: mpmath.psi(2, x), low=0),
     Slope(
         "pow, first",
         _slope(wk.pow),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu import numerics, special
 from wgsl_kernels.bench.intervals.arithmetic import binary
 from wgsl_kernels.bench.intervals.functions import BUILTINS, absolute, atan2, settled
 from wgsl_kernels.bench.intervals.numbers import (
@@ -97,6 +97,7 @@ _RISING: dict[str, Any] = {
     "safe_asin": np.arcsin,
     "safe_atan": np.arctan,
     "safe_erf": numerics.erf,
+    "safe_erfinv": special.erfinv,
 }
 
 
