@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Spec
 
-MOST = 100
-"""The highest derivative: a driver may stop an invocation that adds up terms of many factors."""
+MOST = 34
+"""The highest derivative: float32 holds the factorials up to that of 34."""
 
 
 @public(scipy="psi", method=True)
@@ -99,7 +99,7 @@ def polygamma(x: TensorLike, *, n: int = 1) -> Tensor:
 
     Args:
         x: Any shape.
-        n: In [0, 100]; 0 is `digamma` itself, and the gradient is that of ``n + 1``.
+        n: In [0, 34]; 0 is `digamma` itself, and the gradient is that of ``n + 1``.
 
     Raises:
         ArgumentError: ``n`` is another.
