@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
 INF, NAN = np.inf, np.nan
+psi: Any = mpmath.psi
+loggamma: Any = mpmath.loggamma
 POLES = np.array([0.0, -0.0, -1.0, -2.0, -3e7, 1e-42, -1e-42, INF, -INF, NAN], np.float32)
 
 
@@ -57,7 +59,7 @@ def test_erfinv_is_infinite_at_its_ends_and_undoes_erf(backend: str) -> None:
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 34])
 def test_derivatives_of_any_order_agree_with_mpmath(backend: str, n: int) -> None:
     x = np.array([0.3, 0.99, 1.5, 2.0, 3.25, 9.5, 40.0, -0.25, -0.625, -3.625, -11.4], np.float32)
-    exact = np.array([float(mpmath.psi(n, mpmath.mpf(float(one)))) for one in x])
+    exact = np.array([float(psi(n, float(one))) for one in x])
     with wk.use_backend(backend):
         found = wk.polygamma(x, n=n).numpy()
 
@@ -74,14 +76,14 @@ def test_lgamma_is_differentiated_four_times(backend: str) -> None:
     with wk.use_backend(backend):
         found = f(wk.tensor(x)).numpy()
 
-    np.testing.assert_allclose(found, [float(mpmath.psi(3, float(one))) for one in x], rtol=1e-5)
+    np.testing.assert_allclose(found, [float(psi(3, float(one))) for one in x], rtol=1e-5)
 
 
 def test_double_precision_is_right_to_the_last_places() -> None:
     x = np.concatenate([np.linspace(0.05, 12, 200), [1 + 1e-9, 2 - 1e-9, 1e200]])
     with wk.use_backend("cpu"):
         given = wk.tensor(x, dtype="float64")
-        for ours, theirs in ((wk.lgamma, mpmath.loggamma), (wk.digamma, mpmath.digamma)):
+        for ours, theirs in ((wk.lgamma, loggamma), (wk.digamma, lambda x: psi(0, x))):
             exact = [float(theirs(one)) for one in x.tolist()]
             np.testing.assert_allclose(ours(given).numpy(), exact, rtol=1e-12)
         inner = np.concatenate([np.linspace(-0.999, 0.999, 99), [1 - 1e-14, 1e-300]])

@@ -87,7 +87,7 @@ def _lgamma_near_2(x: Array) -> Array:
         series = (_ZETA_LESS_1[k - 2] / k - series) * z
     y = z * (1 - EULER + series)
     y -= np.where(steps > 0, np.log1p(z), 0)
-    return y - np.where(steps > 1, np.log(x), 0)
+    return np.asarray(y - np.where(steps > 1, np.log(x), 0))
 
 
 @widened

@@ -118,6 +118,19 @@ SQUARE: tuple[tuple[Array, str], ...] = (
     (_regular(2, 2), "float16"),
     (_regular(2, 2, dtype=COMPLEX), COMPLEX),
 )
+TRIANGULAR: tuple[tuple[Array, Array, str, dict[str, Any]], ...] = (
+    (_regular(3, 3), _drawn(3, 2), "float32", {"lower": True}),
+    (_regular(2, 2), _drawn(2), "float32", {"trans": "T"}),
+    (_regular(2, 1, 2, 2), _drawn(3, 2, 1), "float32", {"unit_diagonal": True}),
+    (_regular(0, 2, 2), _drawn(0, 2, 1), "float32", {}),
+    (_regular(2, 2), _drawn(2, 1), "float16", {"lower": True, "unit_diagonal": True}),
+    (
+        _regular(2, 2, dtype=COMPLEX),
+        _drawn(2, 1, dtype=COMPLEX),
+        COMPLEX,
+        {"lower": True, "trans": "C"},
+    ),
+)
 SAMPLES = [
     *(
         _row("Cholesky", wk.linalg.cholesky, values, dtypes=dtype)
@@ -163,19 +176,7 @@ SAMPLES = [
     ),
     *(
         _row("MatrixTriangularSolve", wk.linalg.solve_triangular, a, b, dtypes=dtype, **attrs)
-        for a, b, dtype, attrs in (
-            (_regular(3, 3), _drawn(3, 2), "float32", {"lower": True}),
-            (_regular(2, 2), _drawn(2), "float32", {"trans": "T"}),
-            (_regular(2, 1, 2, 2), _drawn(3, 2, 1), "float32", {"unit_diagonal": True}),
-            (_regular(0, 2, 2), _drawn(0, 2, 1), "float32", {}),
-            (_regular(2, 2), _drawn(2, 1), "float16", {"lower": True, "unit_diagonal": True}),
-            (
-                _regular(2, 2, dtype=COMPLEX),
-                _drawn(2, 1, dtype=COMPLEX),
-                COMPLEX,
-                {"lower": True, "trans": "C"},
-            ),
-        )
+        for a, b, dtype, attrs in TRIANGULAR
     ),
     *(
         _row("Qr", wk.linalg.qr, values, dtypes=dtype, mode=mode)
