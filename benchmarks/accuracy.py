@@ -113,6 +113,7 @@ FUNCTIONS = (
     Function("digamma below 0", wk.digamma, mpmath.digamma, high=0, floor=LARGEST_TERM),
     Function("elu", wk.elu, _elu),
     Function("erf", wk.erf, mpmath.erf),
+    Function("erfc", wk.erfc, mpmath.erfc),
     Function("erfinv", wk.erfinv, mpmath.erfinv, low=-1, high=1),
     Function("exp", wk.exp, mpmath.exp),
     Function("expm1", wk.expm1, mpmath.expm1),

@@ -210,6 +210,7 @@ SLOPES: tuple[Slope, ...] = (
     *_of_two("divide", wk.divide, lambda a, b: 1 / b, lambda a, b: -a / (b * b)),
     _of_one("elu", wk.elu, _exp_below),
     _of_one("erf", wk.erf, lambda x: 2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x)),
+    _of_one("erfc", wk.erfc, lambda x: -2 / mpmath.sqrt(mpmath.pi) * mpmath.exp(-x * x)),
     _of_one(
         "erfinv",
         wk.erfinv,

@@ -82,6 +82,7 @@ from wgsl_kernels.ops.elementwise.logical import logical_or as logical_or
 from wgsl_kernels.ops.elementwise.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.elementwise.logical import where as where
 from wgsl_kernels.ops.elementwise.special import digamma as digamma
+from wgsl_kernels.ops.elementwise.special import erfc as erfc
 from wgsl_kernels.ops.elementwise.special import erfinv as erfinv
 from wgsl_kernels.ops.elementwise.special import lgamma as lgamma
 from wgsl_kernels.ops.elementwise.special import polygamma as polygamma

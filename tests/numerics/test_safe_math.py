@@ -35,6 +35,7 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "safe_cos": np.cos,
     "safe_cosh": np.cosh,
     "safe_erf": lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(x), np.float64),
+    "safe_erfc": scipy.special.erfc,
     "safe_erfinv": scipy.special.erfinv,
     "safe_exp": np.exp,
     "safe_expm1": np.expm1,

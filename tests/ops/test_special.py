@@ -1,4 +1,4 @@
-"""The logarithm of gamma, its derivatives, and the inverse error function: poles, ends, orders.
+"""The logarithm of gamma, its derivatives, erf's complement and inverse: poles, ends, orders.
 
 How far they are off at every exponent is in `tests/numerics/test_accuracy.py`.
 """
@@ -88,7 +88,18 @@ def test_double_precision_is_right_to_the_last_places() -> None:
             np.testing.assert_allclose(ours(given).numpy(), exact, rtol=1e-12)
         inner = np.concatenate([np.linspace(-0.999, 0.999, 99), [1 - 1e-14, 1e-300]])
         found = wk.erfinv(wk.tensor(inner, dtype="float64")).numpy()
+        outside = wk.erfc(wk.tensor([0.1, 9.0, 26.0], dtype="float64")).numpy()
     np.testing.assert_allclose(found, scipy.special.erfinv(inner), rtol=1e-12)
+    np.testing.assert_allclose(outside, scipy.special.erfc([0.1, 9.0, 26.0]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_erfc_keeps_its_digits_to_where_it_is_no_number(backend: str) -> None:
+    x = np.array([-INF, -3.0, 0.0, 0.29999, 0.3, 9.0, 10.09, 11.0, INF, NAN], np.float32)
+    with wk.use_backend(backend):
+        found = wk.erfc(x).numpy()
+
+    np.testing.assert_allclose(found, scipy.special.erfc(x.astype(float)), rtol=5e-7, atol=1e-38)
 
 
 def test_scipys_functions_run_ours() -> None:
@@ -97,6 +108,7 @@ def test_scipys_functions_run_ours() -> None:
         (scipy.special.gammaln, wk.lgamma),
         (scipy.special.psi, wk.digamma),
         (scipy.special.erfinv, wk.erfinv),
+        (scipy.special.erfc, wk.erfc),
     ):
         found = theirs(x)
         assert isinstance(found, wk.Tensor)

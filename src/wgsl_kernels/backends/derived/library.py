@@ -48,6 +48,7 @@ _TABLE = """
     safe_digamma : safe_polygamma(1u, {a})
     safe_div : safe_div(1.0, {b}) : -safe_div({y}, {b})
     safe_erf : 1.1283791671 * safe_exp(-{a} * {a})
+    safe_erfc : -1.1283791671 * safe_exp(-{a} * {a})
     safe_erfinv : 0.8862269255 * safe_exp({y} * {y})
     safe_exp : {y}
     safe_expm1 : safe_exp({a})
@@ -115,7 +116,7 @@ LEAVES: Mapping[str, Callable[..., Any]] = {
     "safe_clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
     "safe_digamma": special.digamma,
     "safe_div": np.divide,
-    "safe_erf": numerics.erf, "safe_erfinv": special.erfinv,
+    "safe_erf": numerics.erf, "safe_erfc": special.erfc, "safe_erfinv": special.erfinv,
     "safe_exp": np.exp, "safe_expm1": np.expm1, "safe_lgamma": special.lgamma,
     "safe_log": np.log, "safe_log10": np.log10,
     "safe_log1p": np.log1p, "safe_log2": np.log2, "safe_max": np.maximum, "safe_min": np.minimum,

@@ -107,6 +107,7 @@ def _nothing(kind: str, x: Number, f: Any) -> Number:
 
 LIBRARY: dict[str, Callable[..., Number]] = {
     **{name: _safe(f, SAFE_ULP[name]) for name, f in _RISING.items()},
+    "safe_erfc": _safe(special.erfc, SAFE_ULP["safe_erfc"], falling=True),
     "safe_rsqrt": _safe(lambda x: 1 / np.sqrt(x), SAFE_ULP["safe_rsqrt"], falling=True),
     "safe_acos": _safe(np.arccos, SAFE_ULP["safe_acos"], falling=True),
     "safe_sin": _safe_wave(np.sin, SAFE_ULP["safe_sin"]),

@@ -1,4 +1,4 @@
-"""The logarithm of gamma and its derivatives, and the inverse error function, elementwise."""
+"""The logarithm of gamma and its derivatives; erf's complement and inverse; elementwise."""
 
 from __future__ import annotations
 
@@ -47,6 +47,24 @@ def digamma(x: TensorLike) -> Tensor:
         array([-0.577,  0.423], dtype=float32)
     """
     return run("Digamma", x)
+
+
+@public(scipy="erfc", method=True)
+@elementwise(
+    "Erfc",
+    "elementwise/special/erfc.wesl",
+    cpu=lambda x: special.erfc(as_float(x)),
+    gradient=lambda dy, x: dy * run("Exp", -(x * x)) * (-2.0 / math.sqrt(math.pi)),
+    gives=FLOATS,
+)
+def erfc(x: TensorLike) -> Tensor:
+    """Return ``1 - erf(x)``, elementwise, right to the last places where that is near 0.
+
+    Example:
+        >>> wk.erfc([0.0, 9.0]).numpy()
+        array([1.000000e+00, 4.137032e-37], dtype=float32)
+    """
+    return run("Erfc", x)
 
 
 @public(scipy="erfinv", method=True)

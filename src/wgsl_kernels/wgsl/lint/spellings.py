@@ -33,6 +33,7 @@ _FUNCTIONS = {
     "log1p": "safe_log1p of wgsl_kernels::lib::safe_math",
     "expm1": "safe_expm1 of wgsl_kernels::lib::safe_math",
     "erf": "safe_erf of wgsl_kernels::lib::error_function",
+    "erfc": "safe_erfc of wgsl_kernels::lib::error_function",
     "erfinv": "safe_erfinv of wgsl_kernels::lib::error_function",
     "lgamma": "safe_lgamma of wgsl_kernels::lib::gamma",
     "isnan": "is_nan of wgsl_kernels::lib::safe_math",

@@ -1,6 +1,6 @@
-"""Samples of the logarithm of gamma, its derivatives, and the inverse error function.
+"""Samples of the logarithm of gamma, its derivatives, and erf's complement and inverse.
 
-Where the first are near 0 below 0 they are differences of two terms, whose errors stay.
+Where the first two are near 0 below 0 they are differences of two terms, whose errors stay.
 """
 
 from __future__ import annotations
@@ -59,6 +59,10 @@ SAMPLES = [
     ),
     Sample("Digamma", wk.digamma, ((7,),), dtypes="int32", low=1, high=99, bound=DIGAMMA),
     Sample("Digamma", wk.digamma, ((9,),), dtypes="float16", low=0.3, bound=DIGAMMA),
+    Sample("Erfc", wk.erfc, ((2, 3),), bound=safe("safe_erfc")),
+    Sample("Erfc", wk.erfc, ((5, 13),), low=-4.0, high=10.5, bound=safe("safe_erfc")),
+    Sample("Erfc", wk.erfc, ((7,),), dtypes="int32", low=-3, high=4, bound=safe("safe_erfc")),
+    Sample("Erfc", wk.erfc, ((9,),), dtypes="float16", bound=safe("safe_erfc")),
     Sample("Erfinv", wk.erfinv, ((2, 3),), low=-0.9, high=0.9, bound=ERFINV),
     Sample("Erfinv", wk.erfinv, ((5, 13),), low=-1.2, high=1.2, bound=ERFINV),
     Sample("Erfinv", wk.erfinv, ((7,),), dtypes="int32", low=0, high=1, bound=ERFINV),
