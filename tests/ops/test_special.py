@@ -102,6 +102,16 @@ def test_erfc_keeps_its_digits_to_where_it_is_no_number(backend: str) -> None:
     np.testing.assert_allclose(found, scipy.special.erfc(x.astype(float)), rtol=5e-7, atol=1e-38)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("f", [wk.lgamma, wk.digamma, wk.polygamma, wk.erfc, wk.erfinv])
+def test_scalars_are_as_their_vectors(backend: str, f: Callable[[Any], wk.Tensor]) -> None:
+    with wk.use_backend(backend):
+        for x in (-0.25, 0.0, 0.75):
+            found, row = f(x), f([x])
+            assert found.shape == ()
+            np.testing.assert_array_equal(found.numpy(), row.numpy()[0])
+
+
 def test_scipys_functions_run_ours() -> None:
     x = wk.tensor([0.25, 0.5])
     for theirs, ours in (

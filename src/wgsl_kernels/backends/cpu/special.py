@@ -122,7 +122,7 @@ def polygamma(x: Array, n: int) -> Array:
 
 def _polygamma(n: int, x: Array) -> Any:
     sign = 1 if n % 2 else -1
-    y = sign * _zeta_above_0(n, np.abs(x))
+    y = np.asarray(sign * _zeta_above_0(n, np.abs(x)))
     below = x < 0
     if below.any():
         # the sum over all whole numbers but those from 1 + |x| on
@@ -181,7 +181,7 @@ def erfc(x: Array) -> Array:
 def _erfc_of_single(x: Array) -> Any:
     q = 1 / (np.clip(x, 0.29, 10.2) + 2)
     scaled = q * np.polynomial.polynomial.polyval(q - _ERFC_MIDDLE, _ERFC)
-    y = np.exp(-x * x) * scaled
+    y = np.asarray(np.exp(-x * x) * scaled)
     near = x < 0.3
     y[near] = 1 - numerics.erf(x[near].astype(np.float32))
     return y
