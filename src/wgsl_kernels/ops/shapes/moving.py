@@ -202,14 +202,29 @@ def _mirror_pad_cpu(x: Array, *, paddings: Pairs, mode: str) -> Array:
 def _mirror_pad_webgpu(gpu: Gpu, x: GpuArray, *, paddings: Pairs, mode: str) -> GpuArray:
     grown = zip(x.shape, paddings, strict=True)
     y_shape = tuple(before + n + after for n, (before, after) in grown)
-    return _folded(gpu, x, y_shape, [before for before, _ in paddings], mode)
+    spare = 1 if mode == "reflect" else 0
+    is_long = any(max(pair) > n - spare for n, pair in zip(x.shape, paddings, strict=True))
+    return _folded(gpu, x, y_shape, [before for before, _ in paddings], mode, is_long=is_long)
 
 
-def _folded(gpu: Gpu, x: GpuArray, y_shape: Shape, before: Sequence[int], mode: str) -> GpuArray:
+def _folded(
+    gpu: Gpu,
+    x: GpuArray,
+    y_shape: Shape,
+    before: Sequence[int],
+    mode: str,
+    *,
+    is_long: bool = False,
+) -> GpuArray:
     y = gpu.empty(y_shape, x.dtype)
     if y.size and x.shape:
         params = {"mode": MODES.index(mode), "before": (0,) * (8 - len(before)) + tuple(before)}
-        gpu.dispatch("shapes/moving/folded.wesl", {"x": x, "y": y}, params=params)
+        gpu.dispatch(
+            "shapes/moving/folded.wesl",
+            {"x": x, "y": y},
+            params=params,
+            configuration={"LONG": is_long},
+        )
         return y
     return y if x.shape else gpu.view(x, x.shape, x.strides, x.offset)
 
