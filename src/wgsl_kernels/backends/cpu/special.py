@@ -180,7 +180,7 @@ def erfc(x: Array) -> Array:
 @widened
 def _erfc_of_single(x: Array) -> Any:
     q = 1 / (np.clip(x, 0.29, 10.2) + 2)
-    scaled = q * np.polynomial.polynomial.polyval(q - _ERFC_MIDDLE, _ERFC)
+    scaled = q * _polynomial(q - _ERFC_MIDDLE, _ERFC)
     y = np.asarray(np.exp(-x * x) * scaled)
     near = x < 0.3
     y[near] = 1 - numerics.erf(x[near].astype(np.float32))
@@ -233,9 +233,9 @@ def erfinv(x: Array) -> Array:
 def _erfinv_of_single(x: Array) -> Any:
     a = np.abs(x)
     w = -np.log((1 - a) * (1 + a))
-    middle = np.polynomial.polynomial.polyval(w - 2.5, _ERFINV_MIDDLE)
-    tail = np.polynomial.polynomial.polyval(np.sqrt(w) - 3, _ERFINV_TAIL)
-    y = x * np.where(w < 5, middle, tail)
+    y = np.asarray(x * _polynomial(w - 2.5, _ERFINV_MIDDLE))
+    is_tail = w >= 5
+    y[is_tail] = x[is_tail] * _polynomial(np.sqrt(w[is_tail]) - 3, _ERFINV_TAIL)
     return np.where(a == 1, np.copysign(np.inf, x), y)
 
 
@@ -253,6 +253,14 @@ def _erfinv_of_double(x: Array) -> Any:
         inner = (a - _by_element(math.erf, y)) * rise
         y = y + np.where(a < 0.5, inner, outside * np.log(outside / (1 - a)) * rise)
     return np.where(a == 1, np.copysign(np.inf, x), np.copysign(y, x))
+
+
+def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
+    y = np.full_like(x, coefficients[-1])
+    for one in coefficients[-2::-1]:
+        y *= x
+        y += one
+    return y
 
 
 def _by_element(function: Any, x: Array) -> Array:
