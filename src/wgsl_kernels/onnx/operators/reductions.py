@@ -147,10 +147,7 @@ def top_k(node: Node, x: Tensor, k: Array | None = None) -> tuple[Tensor, Tensor
     """Return the ``k`` largest or smallest along an axis, in order, and their places."""
     count = node.attr("k") if k is None else int(np.ravel(k)[0])
     axis = node.attr("axis", -1)
-    rows = ops.moveaxis(x, axis, -1)
-    if node.attr("largest", 1):
-        found, places = ops.topk(rows, count)
-    else:
-        places = ops.argsort(rows, -1)[..., :count]
-        found = ops.take_along_axis(rows, places, -1)
+    found, places = ops.topk(
+        ops.moveaxis(x, axis, -1), count, largest=bool(node.attr("largest", 1))
+    )
     return ops.moveaxis(found, -1, axis), ops.moveaxis(places, -1, axis)

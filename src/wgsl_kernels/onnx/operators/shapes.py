@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.types import CARRIERS, carried, element
+from wgsl_kernels.onnx.types import CARRIERS, element
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -175,14 +175,10 @@ def pad(
             )
         ]
         pairs = [(max(0, a), max(0, b)) for a, b in pairs]
-    if node.attr("mode") == "constant":
-        fill = node.attr("value", 0) if value is None else np.asarray(value).item()
-        return ops.pad(x, pairs, constant_value=fill)
-    for axis, widths_here in enumerate(pairs):
-        if any(widths_here):
-            places = np.pad(np.arange(x.shape[axis]), widths_here, mode=node.attr("mode"))
-            x = ops.take(x, carried(places), axis)
-    return x
+    if node.attr("mode") != "constant":
+        return ops.pad(x, pairs, mode=node.attr("mode"))
+    fill = node.attr("value", 0) if value is None else np.asarray(value).item()
+    return ops.pad(x, pairs, constant_value=fill)
 
 
 @operator("CenterCropPad", host=(1,))
