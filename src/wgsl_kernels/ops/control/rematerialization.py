@@ -34,8 +34,9 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     A network of n blocks, each of them under `checkpoint`, keeps the n inputs of its blocks and, in
     the backward pass, the intermediates of one block, for about a third more time. Gradients flow
-    to the arguments and to whatever else ``f`` reads, variables among it. Values and gradients are
-    equal bit for bit to those without.
+    to the arguments and to whatever else ``f`` reads, variables among it. Values are equal bit for
+    bit to those without, and so are gradients, except that what one tensor gets from several places
+    in ``f`` is added up before what it gets from elsewhere.
 
     In the second run variables have the values that they had in the first, so that random streams
     draw the same numbers; what it assigns, such as the running mean of a batch norm, is not kept.
@@ -147,6 +148,7 @@ class _Reads(EntryObserver):
         for one in results:
             self._note(one)
         self._stop = next_id()
+        self._tapes = []  # which will hold this
 
     def is_known(self, tensor: Tensor, start: int) -> bool:
         """Say whether a tensor of a run that began at ``start`` is one that the first run had.
@@ -154,9 +156,7 @@ class _Reads(EntryObserver):
         So are those that the first run has made and left to the second, such as tables.
         """
         return (
-            tensor._id > start
-            or tensor._id in self.found
-            or self._start < tensor._id < self._stop
+            tensor._id > start or tensor._id in self.found or self._start < tensor._id < self._stop
         )
 
     def entered(self, tensor: Tensor, values: Any) -> None:
