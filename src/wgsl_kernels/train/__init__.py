@@ -4,6 +4,7 @@ import types as _types
 
 from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.train import schedules as schedules
+from wgsl_kernels.train.accumulation import GradientAccumulator as GradientAccumulator
 from wgsl_kernels.train.adagrad import Adadelta as Adadelta
 from wgsl_kernels.train.adagrad import Adagrad as Adagrad
 from wgsl_kernels.train.adam import Adam as Adam
@@ -11,6 +12,7 @@ from wgsl_kernels.train.adamax import Adamax as Adamax
 from wgsl_kernels.train.adamw import AdamW as AdamW
 from wgsl_kernels.train.average import ExponentialMovingAverage as ExponentialMovingAverage
 from wgsl_kernels.train.clipping import clip_by_global_norm as clip_by_global_norm
+from wgsl_kernels.train.groups import ParameterGroups as ParameterGroups
 from wgsl_kernels.train.momentum import Momentum as Momentum
 from wgsl_kernels.train.optimizer import Optimizer as Optimizer
 from wgsl_kernels.train.plateau import ReduceLROnPlateau as ReduceLROnPlateau
