@@ -101,8 +101,11 @@ def _normalized(call: BatchedCall) -> Result:
 def _along(call: BatchedCall, axis: str) -> Result | None:
     """Run a kernel along axes of its first input; what else it takes must be shared."""
     rank, at = len(call.shape(0)), call.attrs[axis]
-    if not call.only(0) or (not rank and isinstance(at, int)):
+    if not call.only(0):
         return None
+    if not rank and isinstance(at, int):  # a scalar is taken for a vector of one element
+        found = call.run(run("Reshape", call.mapped[0], shape=(call.size, 1)), **{axis: 1})
+        return run("Reshape", found, shape=(call.size, *call.outputs[0].shape))
     if isinstance(at, int):
         moved: Any = at % rank + 1
     else:
