@@ -16,6 +16,8 @@ from wgsl_kernels.train.groups import ParameterGroups as ParameterGroups
 from wgsl_kernels.train.momentum import Momentum as Momentum
 from wgsl_kernels.train.optimizer import Optimizer as Optimizer
 from wgsl_kernels.train.plateau import ReduceLROnPlateau as ReduceLROnPlateau
+from wgsl_kernels.train.precision import LossScale as LossScale
+from wgsl_kernels.train.precision import cast_trainable as cast_trainable
 from wgsl_kernels.train.rmsprop import RMSProp as RMSProp
 from wgsl_kernels.train.schedules import CosineDecay as CosineDecay
 from wgsl_kernels.train.schedules import ExponentialDecay as ExponentialDecay
