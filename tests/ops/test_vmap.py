@@ -137,6 +137,12 @@ def test_random_draws_differ_and_take_as_much_of_the_stream_as_a_batch() -> None
     assert len(set(classes.numpy().ravel().tolist())) > 4
 
 
+def test_bytes_are_computed_as_they_are_outside() -> None:
+    x = wk.tensor(np.array([[100, 5], [-7, 100]]), dtype="int8")
+    found = wk.vmap(lambda x: x + x)(x)
+    assert (found.dtype, found.tolist()) == ("int8", (x + x).tolist())
+
+
 def test_a_kernel_without_a_rule_runs_per_example_and_says_so_once() -> None:
     def f(x: wk.Tensor) -> wk.Tensor:
         return wk.sum(wk.linalg.diagonal(wk.diag(x))) + wk.sum(wk.diag(x))

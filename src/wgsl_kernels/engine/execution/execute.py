@@ -219,9 +219,11 @@ def _execute(
     if plan.casts is not None:
         if plan.narrows is None:
             return _execute(name, cast_inputs(inputs, plan.casts), attrs, names, call, observer)
-        wide = tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])
-        result = _execute(name, wide, widened_attrs(attrs), names, call, observer)
-        return _narrowed(result, plan.narrows)
+        return widened(
+            plan.narrows,
+            inputs,
+            lambda wide: _execute(name, wide, widened_attrs(attrs), names, call, observer),
+        )
     if call is not None:
         call.plan = plan
         call.inputs = inputs
@@ -292,6 +294,13 @@ def _cast_one(value: Any, wanted: DType, only: frozenset[DType] | None = None) -
         return [_cast_one(one, wanted, only) for one in value]
     kept = value is None or value.dtype == wanted or (only and value.dtype not in only)
     return value if kept else run_tensors("Cast", value, dtype=wanted)
+
+
+def widened(
+    narrows: Narrows, inputs: tuple[Any, ...], compute: Callable[[tuple[Any, ...]], Result]
+) -> Result:
+    """Return what a kernel of bytes computes in int32, in the dtypes of its plan."""
+    return _narrowed(compute(tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])), narrows)
 
 
 def _narrowed(result: Result, narrows: Narrows) -> Result:

@@ -17,9 +17,10 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.environment.origin import warn_user
 from wgsl_kernels.engine.execution.creation import as_tensor
-from wgsl_kernels.engine.execution.execute import cast_inputs, dispatch
+from wgsl_kernels.engine.execution.execute import cast_inputs, dispatch, widened
 from wgsl_kernels.engine.execution.plans import Plan, find_plan, make_plan
 from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.engine.registry.widening import widened_attrs
 from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor, made, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import Boundary
@@ -261,7 +262,13 @@ class _Level(Boundary, EntryObserver):
 
     def _mapped(self, call: KernelRun) -> Result:
         plan = _plan_of(call)
-        if plan.casts is not None and plan.narrows is None:
+        if plan.narrows is not None:
+            return widened(
+                plan.narrows,
+                call.inputs,
+                lambda wide: dispatch(call.name, wide, widened_attrs(call.attrs), call.names),
+            )
+        if plan.casts is not None:
             return dispatch(call.name, cast_inputs(call.inputs, plan.casts), call.attrs, call.names)
         block = context.ContextBlock(
             lambda outer: {
@@ -277,8 +284,7 @@ class _Level(Boundary, EntryObserver):
             result: Result = self.placeholder(found)
         else:
             result = tuple([self.placeholder(one) for one in found])
-        if plan.narrows is None:
-            call.plan = plan
+        call.plan = plan
         return result
 
     def _by_rule(self, call: KernelRun, plan: Plan) -> Result | None:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.ops.linear_algebra.matrix import BATCH_AXES
 from wgsl_kernels.ops.rules.elementwise import declared
 
 if TYPE_CHECKING:
@@ -128,11 +129,7 @@ def _product(call: BatchedCall) -> Result | None:
             "Reshape", call.run(merged, call.inputs[1]), shape=(call.size, *call.outputs[0].shape)
         )
     most = max(len(call.shape(0)), len(call.shape(1)))
-    return call.run(*_aligned(call)) if most < _MOST_AXES else None
-
-
-_MOST_AXES = 6
-"""Axes of stacks of matrices, see `product_shape`."""
+    return call.run(*_aligned(call)) if most < 2 + BATCH_AXES else None
 
 
 def _reshaped(call: BatchedCall) -> Result:
