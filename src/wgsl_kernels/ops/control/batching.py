@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
 
 _NAME = "vmap"
+_DRAWS = ("Multinomial", "RandomNormal", "RandomUniform")
 _TENSORS = Leaves(lambda one: isinstance(one, (Tensor, np.ndarray)))
 _RESULTS = Leaves(lambda one: isinstance(one, Tensor), refuses=True)
 
@@ -256,7 +257,7 @@ class _Level(Boundary, EntryObserver):
             return self._mapped(call)
         if call.name == "AdvanceKey":  # by what all examples have drawn
             call.attrs = {**call.attrs, "blocks": call.attrs["blocks"] * self.size}
-        elif call.name in ("RandomUniform", "RandomNormal", "Multinomial"):
+        elif call.name in _DRAWS:
             return self._mapped(call)
         return proceed(call)
 
@@ -270,13 +271,7 @@ class _Level(Boundary, EntryObserver):
             )
         if plan.casts is not None:
             return dispatch(call.name, cast_inputs(call.inputs, plan.casts), call.attrs, call.names)
-        block = context.ContextBlock(
-            lambda outer: {
-                "interceptors": outer.interceptors[: outer.interceptors.index(self)],
-                "scope": None,  # a tidy inside disposes of the tensors of one example
-            }
-        )
-        with block:
+        with self._beyond():
             found = self._by_rule(call, plan)
             if found is None:
                 found = self._by_loop(call)
@@ -286,6 +281,15 @@ class _Level(Boundary, EntryObserver):
             result = tuple([self.placeholder(one) for one in found])
         call.plan = plan
         return result
+
+    def _beyond(self) -> context.ContextBlock:
+        """A block in which kernels run on all examples, as those around this level see them."""
+        return context.ContextBlock(
+            lambda outer: {
+                "interceptors": outer.interceptors[: outer.interceptors.index(self)],
+                "scope": None,  # a tidy inside disposes of the tensors of one example
+            }
+        )
 
     def _by_rule(self, call: KernelRun, plan: Plan) -> Result | None:
         rule = RULES.get(call.name)
@@ -341,12 +345,7 @@ class _Level(Boundary, EntryObserver):
         """Have tapes around follow neither: a copy is a constant to them."""
         batched = self.of(source)
         if batched is not None:
-            with context.ContextBlock(
-                lambda outer: {
-                    "interceptors": outer.interceptors[: outer.interceptors.index(self)],
-                    "scope": None,
-                }
-            ):
+            with self._beyond():
                 tensor._array = _Batch(self, with_values_of(batched))
 
     def was_read(self, tensor: Tensor) -> None:
