@@ -121,6 +121,7 @@ if _TYPE_CHECKING:
     from wgsl_kernels.nn.summary import summary as summary
     from wgsl_kernels.nn.weights import load_weights as load_weights
     from wgsl_kernels.ops.control.batching import vmap as vmap
+    from wgsl_kernels.ops.control.rematerialization import checkpoint as checkpoint
     from wgsl_kernels.ops.signal.transforms import Namespace as _Transforms
     from wgsl_kernels.tfjs import *  # noqa: F403  TensorFlow.js's names, which serve here too
 
@@ -135,6 +136,7 @@ _bind_operators()
 _provide_foreign_names()
 _LAZY = ("data", "dev", "metrics", "nn", "testing", "tfjs", "web")
 _LAZY_FUNCTIONS = {
+    "checkpoint": "ops.control.rematerialization",
     "load_weights": "nn.weights",
     "summary": "nn.summary",
     "vmap": "ops.control.batching",

@@ -3,7 +3,6 @@
 from wgsl_kernels.engine.execution.creation import tensor as tensor
 from wgsl_kernels.engine.execution.variables import variable as variable
 from wgsl_kernels.ops.control.recurrence import scan as scan
-from wgsl_kernels.ops.control.rematerialization import checkpoint as checkpoint
 from wgsl_kernels.ops.convolution.conv import conv2d as conv2d
 from wgsl_kernels.ops.convolution.conv import conv2d_transpose as conv2d_transpose
 from wgsl_kernels.ops.convolution.conv1d import conv1d as conv1d

@@ -11,7 +11,6 @@ from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable
-from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor, next_id, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 _NAME = "checkpoint"
 
 
-@public()
 def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
     """Return ``f`` without its intermediates on the tape: its gradient runs it once more.
 
