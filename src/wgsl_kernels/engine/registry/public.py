@@ -41,17 +41,17 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "", aliases: str = ""
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
     _published.append(name)
     _aliases.update([aliases] if aliases else [])
-    homes = dict(lazy) if isinstance(lazy, Mapping) else {}
-    contents.setdefault("__getattr__", _advising(name, names, homes))
+    modules = dict(lazy) if isinstance(lazy, Mapping) else {}
+    contents.setdefault("__getattr__", _advising(name, names, modules))
 
 
-def _advising(module: str, names: list[str], homes: Mapping[str, str]) -> Callable[[str], Any]:
+def _advising(module: str, names: list[str], modules: Mapping[str, str]) -> Callable[[str], Any]:
     shown = f"wk.{module.rpartition('.')[2]}"
 
     def missing(name: str) -> Any:
-        if name not in homes:
+        if name not in modules:
             raise unknown(shown, name, names)
-        found = getattr(importlib.import_module(homes[name]), name)
+        found = getattr(importlib.import_module(modules[name]), name)
         setattr(sys.modules[module], name, found)
         return found
 
