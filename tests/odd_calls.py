@@ -375,6 +375,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
     *("vjp", "jvp", "hvp", "jacobian", "hessian", "scan", "to_scipy"),
+    *("checkpoint", "vmap"),
     *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "run"),
 }
 """Public functions that are called with a function, or any number of tensors: see below."""

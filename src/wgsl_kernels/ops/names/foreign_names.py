@@ -29,7 +29,6 @@ FUNCTIONS = {
     "cat": "wk.concat(arrays, axis)",
     "cbrt": "wk.sign(x) * wk.abs(x) ** (1 / 3)",
     "cdist": "wk.linalg.vector_norm(a[:, None] - b[None], axis=-1)",
-    "checkpoint": "wk.save(path, state), where a file is meant",
     "cholesky": "wk.linalg.cholesky(x)",
     "chunk": "wk.split(x, count, axis)",
     "clamp": "wk.clip(x, min, max)",
@@ -104,7 +103,6 @@ FUNCTIONS = {
     "matrix_rank": "wk.linalg.matrix_rank(x)",
     "max_pool2d": "wk.max_pool(x, filter_size)",
     "median": "wk.sort(x), and the element in the middle",
-    "metrics": "wk.mean(wk.equal(a, b)) and its like",
     "mish": "x * wk.tanh(wk.softplus(x))",
     "mm": "wk.matmul(a, b)",
     "mse_loss": "wk.mean_squared_error(labels, predictions)",
@@ -163,7 +161,6 @@ FUNCTIONS = {
     "uint32": "wk.int32",
     "unsqueeze": "wk.expand_dims(x, axis)",
     "version": "wk.__version__",
-    "vmap": "ops on a leading axis: they broadcast",
     "vstack": "wk.concat(arrays, 0)",
     "while_loop": "a Python loop; of a fixed number of steps wk.scan",
 }
@@ -260,7 +257,7 @@ METHODS = {
 
 OPTIMIZERS = {
     "lr": "optimizer.learning_rate",
-    "param_groups": "optimizer.learning_rate, or an optimizer for each group",
+    "param_groups": "wk.train.ParameterGroups, an optimizer for each group",
     "update": "optimizer.apply_gradients(gradients)",
     "variables": "the variables that the loss reads",
     "zero_grad": "nothing: gradients are values, and none are kept",
