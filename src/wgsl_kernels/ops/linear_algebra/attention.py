@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.numerics import finite_max
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats, as_tensor
 from wgsl_kernels.engine.execution.run import run_many
@@ -31,12 +32,15 @@ from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     masked,
 )
 from wgsl_kernels.ops.linear_algebra.attention_gradient import attention_gradients
+from wgsl_kernels.ops.linear_algebra.attention_products import attention_by_products
 from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes, check_inputs, fit, sums_dtype
 from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.autodiff.tape import Lazy
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -188,6 +192,25 @@ def _attention_cpu(
         y[groups, rows] = np.where(total == 0, 0, found / total)
         log_sums[groups, rows] = (top + np.log(total))[..., 0]
     return y.reshape(*query.shape[:3], sizes.value_size), log_sums.reshape(query.shape[:3])
+
+
+@wgsl_kernel("Attention", dtypes=("float32", "float16", "bool"))
+def _attention_webgpu(
+    gpu: Gpu,
+    query: GpuArray,
+    key: GpuArray,
+    value: GpuArray,
+    mask: GpuArray | None,
+    *,
+    causal: bool,
+    scale: float,
+) -> tuple[GpuArray, GpuArray]:
+    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    if not sizes.scores:
+        y = gpu.full((*query.shape[:3], sizes.value_size), query.dtype, 0.0)
+        return y, gpu.full(query.shape[:3], "float32", -math.inf)
+    arrays = {"query": query, "key": key, "value": value}
+    return attention_by_products(gpu, sizes, arrays, mask, causal=causal, scale=scale)
 
 
 @gradient("Attention", none=True)

@@ -9,6 +9,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -22,12 +23,15 @@ from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     grouped,
     masked,
 )
+from wgsl_kernels.ops.linear_algebra.attention_products import gradient_by_products
 from wgsl_kernels.ops.linear_algebra.attention_scores import mask_gradient, scores_of
 from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes, check_inputs, sums_dtype
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as product
 from wgsl_kernels.ops.reductions import reduce
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.autodiff.tape import Lazy
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.spec import Spec
@@ -139,6 +143,29 @@ def _attention_gradient_cpu(
     found = ((d_query, query), (d_key, key), (d_value, value))
     dq, dk, dv = (d.reshape(x.shape).astype(x.dtype, copy=False) for d, x in found)
     return dq, dk, dv
+
+
+@wgsl_kernel("AttentionGradient", dtypes=("float32", "float16", "bool"))
+def _attention_gradient_webgpu(
+    gpu: Gpu,
+    query: GpuArray,
+    key: GpuArray,
+    value: GpuArray,
+    log_sums: GpuArray,
+    level: GpuArray,
+    dy: GpuArray,
+    mask: GpuArray | None,
+    *,
+    causal: bool,
+    scale: float,
+) -> tuple[GpuArray, GpuArray, GpuArray]:
+    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    if not sizes.scores:
+        dq, dk, dv = (gpu.full(one.shape, one.dtype, 0.0) for one in (query, key, value))
+        return dq, dk, dv
+    arrays = {"query": query, "key": key, "value": value}
+    arrays |= {"log_sums": log_sums, "level": level, "dy": dy}
+    return gradient_by_products(gpu, sizes, arrays, mask, causal=causal, scale=scale)
 
 
 @gradient("AttentionGradient")

@@ -263,6 +263,36 @@ class Policy:
         """Invocations that keep the device busy in a scan, so that rows need not be cut."""
         return 64 if self._is_software else 16384
 
+    # Attention
+
+    @property
+    def attention_scores(self) -> int:
+        """Scores of attention that are in memory at a time, where it is made of products."""
+        return 1 << 20 if self._is_software else 1 << 22
+
+    def attention_parts(self, rows: int, keys: int) -> int:
+        """Return in how many parts each row's scores become weights.
+
+        A CPU takes few parts: each costs a dispatch. An invocation's loops may turn 65,535 times.
+        On a GPU parts are short, until there are as many as keep it busy.
+
+        Args:
+            rows: How many rows there are.
+            keys: Scores of each.
+        """
+        least = -(-keys // (1 << 16))
+        if self._is_software:
+            return least
+        return max(least, min(-(-keys // 64), -(-(1 << 14) // rows)))
+
+    @property
+    def attention_run(self) -> int:
+        """Scores of a row whose gradient an invocation computes.
+
+        Neighbours on a GPU load neighbouring vectors; a CPU's invocation goes along a row.
+        """
+        return 256 if self._is_software else 4
+
     # Sorts and transforms
 
     @property
