@@ -12,6 +12,7 @@ from wgsl_kernels.backends.cpu.numerics import finite_max
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats, as_tensor
 from wgsl_kernels.engine.execution.run import run_many
@@ -34,6 +35,8 @@ from wgsl_kernels.ops.linear_algebra.attention_blocks import (
 from wgsl_kernels.ops.linear_algebra.attention_gradient import attention_gradients
 from wgsl_kernels.ops.linear_algebra.attention_products import attention_by_products
 from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes, check_inputs, fit, sums_dtype
+from wgsl_kernels.ops.linear_algebra.attention_tiles import attention_by_tiles
+from wgsl_kernels.ops.linear_algebra.attention_ways import PRODUCTS, TILES, WAYS, choose_way
 from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
@@ -93,7 +96,7 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else number(_OP, "scale", scale)
     if allowed is not None and allowed.dtype != "bool":
         dtype = promote(q.dtype, k.dtype, v.dtype, allowed.dtype)
-        q, allowed = (cast.astype(one, dtype, copy=False) for one in (q, allowed))
+        q, allowed = (one.astype(dtype, copy=False) for one in (q, allowed))
     attrs = {"causal": flag(_OP, "causal", causal), "scale": factor}
     four = [shapes.reshape(one, _in_four_axes(one.shape)) for one in (q, k, v)]
     y, _ = run_many("Attention", *four, allowed, **attrs)
@@ -210,7 +213,15 @@ def _attention_webgpu(
         y = gpu.full((*query.shape[:3], sizes.value_size), query.dtype, 0.0)
         return y, gpu.full(query.shape[:3], "float32", -math.inf)
     arrays = {"query": query, "key": key, "value": value}
-    return attention_by_products(gpu, sizes, arrays, mask, causal=causal, scale=scale)
+    ways = {PRODUCTS: attention_by_products, TILES: attention_by_tiles}
+
+    def make(name: str) -> tuple[GpuArray, GpuArray]:
+        return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
+
+    return make(choose_way(gpu, sizes, make, causal=causal))
+
+
+declare("Attention", WAYS)
 
 
 @gradient("Attention", none=True)

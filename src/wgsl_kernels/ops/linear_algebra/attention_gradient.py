@@ -10,6 +10,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -26,6 +27,8 @@ from wgsl_kernels.ops.linear_algebra.attention_blocks import (
 from wgsl_kernels.ops.linear_algebra.attention_products import gradient_by_products
 from wgsl_kernels.ops.linear_algebra.attention_scores import mask_gradient, scores_of
 from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes, check_inputs, sums_dtype
+from wgsl_kernels.ops.linear_algebra.attention_tiles import gradient_by_tiles
+from wgsl_kernels.ops.linear_algebra.attention_ways import PRODUCTS, TILES, WAYS, choose_way
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as product
 from wgsl_kernels.ops.reductions import reduce
 
@@ -165,7 +168,15 @@ def _attention_gradient_webgpu(
         return dq, dk, dv
     arrays = {"query": query, "key": key, "value": value}
     arrays |= {"log_sums": log_sums, "level": level, "dy": dy}
-    return gradient_by_products(gpu, sizes, arrays, mask, causal=causal, scale=scale)
+    ways = {PRODUCTS: gradient_by_products, TILES: gradient_by_tiles}
+
+    def make(name: str) -> tuple[GpuArray, GpuArray, GpuArray]:
+        return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
+
+    return make(choose_way(gpu, sizes, make, causal=causal))
+
+
+declare("AttentionGradient", WAYS)
 
 
 @gradient("AttentionGradient")

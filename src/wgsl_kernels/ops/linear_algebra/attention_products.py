@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
     from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes
 

@@ -45,6 +45,9 @@ LOOPED_MAPS = 4
 UNITS = {"Copy": 8, "PadV2": 16, "Concat": 16, "OneHot": 16, "GatherV2": 32}
 """Elements, or vectors of four, that an invocation of a software adapter moves, by kernel."""
 
+ATTENDING_ROWS = 8
+"""Queries that share keys up to which a tile of attention would be three quarters idle."""
+
 SHORT_ROW = 32
 """Elements up to which a row is left to one invocation, on a GPU too."""
 
@@ -264,6 +267,17 @@ class Policy:
         return 64 if self._is_software else 16384
 
     # Attention
+
+    def tiles_attention(self, rows: int) -> bool:
+        """Say whether attention goes in tiles through workgroup memory where nothing is measured.
+
+        On a GPU scores then need no memory at all; with few rows most of a tile would be idle. On a
+        CPU each tile's stages end in barriers.
+
+        Args:
+            rows: Queries that share keys.
+        """
+        return not self._is_software and rows > ATTENDING_ROWS
 
     @property
     def attention_scores(self) -> int:
