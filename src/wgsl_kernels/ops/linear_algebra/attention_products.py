@@ -53,8 +53,9 @@ def attention_by_products(
         products = product_webgpu(gpu, plan.rows(q, block), keys, False, True)
         inverses = plan.weigh(products, block, log_sums)
         sums = product_webgpu(gpu, products, plan.part(v, block, 0, block.keys), False, False)
-        both = {"a": sums, "b": inverses}
-        found.append(gpu.map("elementwise/binary/multiply.wesl", both, sums.shape, query.dtype))
+        given = {"sums": sums, "inverses": inverses}
+        means = "linear_algebra/attention/means.wgsl"
+        found.append(gpu.map(means, given, sums.shape, query.dtype))
     return _whole(gpu, found, (*query.shape[:3], sizes.value_size)), log_sums
 
 
