@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.control.parts import added, joined
 from wgsl_kernels.ops.elementwise.cast import converted
 from wgsl_kernels.ops.linear_algebra.attention_blocks import Block, blocks_of
@@ -45,18 +44,16 @@ def attention_by_products(
     """
     query = arrays["query"]
     plan = Products(gpu, sizes, mask, causal=causal, scale=scale)
+    y = gpu.empty((*query.shape[:3], sizes.value_size), query.dtype)
     log_sums = gpu.empty(query.shape[:3], "float32")
     q, k, v = plan.grouped(query, arrays["key"], arrays["value"])
-    found: list[GpuArray] = []
     for block in plan.blocks:
         keys = plan.part(k, block, 0, block.keys)
         products = product_webgpu(gpu, plan.rows(q, block), keys, False, True)
         inverses = plan.weigh(products, block, log_sums)
         sums = product_webgpu(gpu, products, plan.part(v, block, 0, block.keys), False, False)
-        given = {"sums": sums, "inverses": inverses}
-        means = "linear_algebra/attention/means.wgsl"
-        found.append(gpu.map(means, given, sums.shape, query.dtype))
-    return _whole(gpu, found, (*query.shape[:3], sizes.value_size)), log_sums
+        plan.divide(sums, inverses, block, y)
+    return y, log_sums
 
 
 def gradient_by_products(
@@ -187,8 +184,28 @@ class Products:
             self._dispatch(_FORWARD + "part_totals.wesl", arrays, block, parts)
             joins = {"tops": tops, "totals": totals, **results}
             self._dispatch(_FORWARD + "join_totals.wesl", joins, block, parts, each=False)
-        return gpu.view(
-            inverses, (*products.shape[:-1], 1), row_major((*products.shape[:-1], 1)), 0
+        return inverses
+
+    def divide(self, sums: GpuArray, inverses: GpuArray, block: Block, y: GpuArray) -> None:
+        """Write a block's means to y: sums of values times what `weigh` has returned."""
+        gpu, size = self._gpu, self._sizes.value_size
+        if not size:
+            return
+        count, unit = block.groups * block.rows, 1 if size % 4 else 4
+        run = max(gpu.policy.attention_run // 4, 1)
+        parts = math.ceil(size / unit / run)
+        gpu.dispatch(
+            _FORWARD + "means.wesl",
+            {"sums": sums, "inverses": inverses, "y": y},
+            configuration={"VEC4": unit == 4},
+            params={
+                "count": count,
+                "first": block.group * self._sizes.rows + block.row,
+                "parts": parts,
+                "part_size": run,
+                "value_size": size,
+            },
+            groups=gpu.grid(count * parts, _ROWS),
         )
 
     def slope(
