@@ -282,7 +282,7 @@ class Policy:
     @property
     def attention_scores(self) -> int:
         """Scores of attention that are in memory at a time, where it is made of products."""
-        return 1 << 20 if self._is_software else 1 << 22
+        return 1 << 18 if self._is_software else 1 << 22
 
     def attention_parts(self, rows: int, keys: int) -> int:
         """Return in how many parts each row's scores become weights.
