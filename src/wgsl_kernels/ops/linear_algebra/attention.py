@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats, as_tensor
-from wgsl_kernels.engine.execution.run import run_many
+from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
@@ -96,7 +96,7 @@ def scaled_dot_product_attention(
     factor = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else number(_OP, "scale", scale)
     if allowed is not None and allowed.dtype != "bool":
         dtype = promote(q.dtype, k.dtype, v.dtype, allowed.dtype)
-        q, allowed = (one.astype(dtype, copy=False) for one in (q, allowed))
+        q, allowed = (run("Cast", one, dtype=dtype) for one in (q, allowed))
     attrs = {"causal": flag(_OP, "causal", causal), "scale": factor}
     four = [shapes.reshape(one, _in_four_axes(one.shape)) for one in (q, k, v)]
     y, _ = run_many("Attention", *four, allowed, **attrs)
@@ -218,7 +218,8 @@ def _attention_webgpu(
     def make(name: str) -> tuple[GpuArray, GpuArray]:
         return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
 
-    return make(choose_way(gpu, sizes, make, causal=causal))
+    present = arrays if mask is None else {**arrays, "mask": mask}
+    return make(choose_way(gpu, sizes, present, make, causal=causal))
 
 
 declare("Attention", WAYS)

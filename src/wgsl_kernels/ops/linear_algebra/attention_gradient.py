@@ -173,7 +173,8 @@ def _attention_gradient_webgpu(
     def make(name: str) -> tuple[GpuArray, GpuArray, GpuArray]:
         return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
 
-    return make(choose_way(gpu, sizes, make, causal=causal))
+    present = arrays if mask is None else {**arrays, "mask": mask}
+    return make(choose_way(gpu, sizes, present, make, causal=causal))
 
 
 declare("AttentionGradient", WAYS)

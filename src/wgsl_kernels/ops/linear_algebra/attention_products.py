@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.control.parts import added, joined
+from wgsl_kernels.backends.webgpu.control.parts import added, excess, joined
 from wgsl_kernels.ops.elementwise.cast import converted
 from wgsl_kernels.ops.linear_algebra.attention_blocks import Block, blocks_of
 from wgsl_kernels.ops.linear_algebra.matrix import product_webgpu
@@ -114,7 +114,7 @@ class Products:
     ) -> None:
         self._gpu, self._sizes = gpu, sizes
         self.blocks = blocks_of(sizes, gpu.policy.attention_scores, causal=causal)
-        self._mask = {} if mask is None else {"mask": mask_view(gpu, mask, sizes)}
+        self._mask = None if mask is None else mask_view(gpu, mask, sizes)
         self._flags: dict[str, bool] = {
             "MASKED": mask is not None,
             "ADDED": mask is not None and mask.dtype != "bool",
@@ -231,12 +231,14 @@ class Products:
         each: bool = True,
     ) -> None:
         count = block.groups * block.rows
+        mask, first = self._mask_of(block)
         self._gpu.dispatch(
             shader,
-            {**arrays, **self._mask},
+            {**arrays, **mask},
             configuration={**self._flags, "VEC4": block.keys % 4 == 0},
             params={
                 **self._fields,
+                "mask_first": first,
                 "count": count,
                 "parts": parts,
                 "part_size": -(-block.keys // parts // 4) * 4,
@@ -247,6 +249,29 @@ class Products:
             },
             groups=self._gpu.grid(count * parts if each else count, _ROWS),
         )
+
+    def _mask_of(self, block: Block) -> tuple[dict[str, GpuArray], tuple[int, int, int]]:
+        """Return the mask, if there is one, and the batch, head and step that it begins with.
+
+        Of a mask above the binding limit it is the part that the block needs.
+        """
+        gpu, sizes, mask = self._gpu, self._sizes, self._mask
+        if mask is None:
+            return {}, (0, 0, 0)
+        if excess(gpu, mask) == 1:
+            return {"mask": mask}, (0, 0, 0)
+        batch, key_head = divmod(block.group, sizes.key_heads)
+        head, step = divmod(block.row, sizes.steps)
+        if block.groups > 1:
+            first = batch, 0, 0
+            last = (block.group + block.groups - 1) // sizes.key_heads
+            shape = (last - batch + 1, sizes.key_heads * sizes.sharing, sizes.steps, block.keys)
+        else:
+            first = batch, key_head * sizes.sharing + head, step
+            heads = max(block.rows // sizes.steps, 1)
+            shape = (1, heads, block.rows // heads, block.keys)
+        moved = sum(n * stride for n, stride in zip(first, mask.strides, strict=False))
+        return {"mask": gpu.view(mask, shape, mask.strides, mask.offset + moved)}, first
 
     def summed(self, parts: Sequence[GpuArray]) -> list[GpuArray]:
         """Return for each run of blocks with the same groups the sum of what they have."""

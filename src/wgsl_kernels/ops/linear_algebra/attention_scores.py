@@ -22,7 +22,7 @@ class Scores:
     """The weights of attention as a function of all that they depend on.
 
     All have [groups, rows, ...] for queries and [groups, length, ...] for keys: see
-    `attention_blocks.Sizes`.
+    `attention_sizes.Sizes`.
 
     Attributes:
         sizes: The sizes.

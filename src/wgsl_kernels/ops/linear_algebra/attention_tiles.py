@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import row_major
+from wgsl_kernels.backends.webgpu.control.parts import excess
 from wgsl_kernels.backends.webgpu.products.dispatching import is_vec4_along
 from wgsl_kernels.ops.linear_algebra.attention_products import mask_view
 
@@ -22,9 +23,13 @@ _EVEN = 64
 """Elements that where an array's second part begins is a multiple of, so that vectors are whole."""
 
 
-def fits_tiles(sizes: Sizes) -> bool:
-    """Say whether the vectors are so short that an invocation's sums have room in registers."""
-    return max(sizes.size, sizes.value_size) <= _WIDEST
+def fits_tiles(gpu: Gpu, sizes: Sizes, arrays: Mapping[str, GpuArray]) -> bool:
+    """Say whether tiles can be taken.
+
+    An invocation's sums have to fit into registers, and each array into a binding.
+    """
+    shortest, longest = sorted((sizes.size, sizes.value_size))
+    return 0 < shortest <= longest <= _WIDEST and excess(gpu, *arrays.values()) == 1
 
 
 def attention_by_tiles(

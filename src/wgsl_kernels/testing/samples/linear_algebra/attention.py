@@ -42,7 +42,7 @@ def attention_bound(*, causal: bool = False, scale: float | None = None) -> Boun
     """Allow the errors above, of inputs that are query, key, value and, if there is one, mask."""
 
     def amount(q: Array, k: Array, v: Array, mask: Array | None = None) -> Array:
-        factor = q.shape[-1] ** -0.5 if scale is None else scale
+        factor = max(q.shape[-1], 1) ** -0.5 if scale is None else scale
         scores, errors = scores_and_errors(q, k, mask, causal, factor)
         top = np.max(scores, -1, keepdims=True, initial=-np.inf)
         top = np.where(np.isfinite(top), top, 0.0)

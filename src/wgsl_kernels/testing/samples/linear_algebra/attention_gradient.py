@@ -2,7 +2,8 @@
 
 Errors, in units of eps. A weight has its score's, the rounding of the difference to its row's
 logarithm, 2 ULP of e^x. What it is multiplied by, dy value^T - level, rounds for each number of a
-value and twice more; their product rounds twice, and each sum once for every term.
+value and twice more; their product rounds twice, and each sum once for every term. The logarithms
+are not those of the scores' sums, so that extreme scores have weights beyond float32.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def _gradient(output: int) -> Any:
     def found(*inputs: wk.Tensor, **attrs: Any) -> wk.Tensor:
         names = ("query", "key", "value", "log_sums", "level", "dy", "mask")
         given = dict(zip(names, inputs, strict=False))
-        made = wk.engine().run_kernel("AttentionGradient", given, attrs)
-        assert isinstance(made, tuple)
-        return made[output]
+        made = wk.engine().run_kernel("AttentionGradient", given, attrs)[output]
+        assert isinstance(made, wk.Tensor)
+        return made
 
     return found
 
@@ -85,11 +86,12 @@ def _sample(
         dtypes.append(mask_dtype)
         low.append(0 if mask_dtype == "bool" else -1.0)
         high.append(2 if mask_dtype == "bool" else 1.0)
-    attrs = {"causal": causal, "scale": scale}
+    attrs: dict[str, Any] = {"causal": causal, "scale": scale}
     second = max(map(np.prod, shapes)) < 80
     return Sample(
         "AttentionGradient", _OUTPUTS[output], tuple(shapes), tuple(dtypes), attrs, tuple(low),
         tuple(high), gradient_bound(output, **attrs), second_order=bool(second),
+        special=("extreme",),
     )  # fmt: skip
 
 
