@@ -131,7 +131,7 @@ def test_they_are_in_blocks_and_parts_too(
 
 
 @pytest.mark.parametrize("shape", [(2, 4, 7, 6), (4, 7, 6), (2, 1, 1, 6)])
-@pytest.mark.parametrize("scores", [20, 60, 400])
+@pytest.mark.parametrize("scores", [20, 60, 200])
 def test_a_mask_above_the_binding_limit_is_read_in_parts(
     shape: tuple[int, ...],
     scores: int,
@@ -144,7 +144,7 @@ def test_a_mask_above_the_binding_limit_is_read_in_parts(
     dy = np.ones((2, 4, 7, 5), np.float32)
     small_blocks(scores, 64)
     driver: Any = find_driver("webgpu")
-    monkeypatch.setattr(driver.open(), "largest_binding", 256 if scores == 20 else 1280)
+    monkeypatch.setattr(driver.open(), "largest_binding", 1280)
     found = _found("products", given, dy, mask=mask, scale=0.4)
     for one, exact in zip(found, _exact(given, mask, False, dy, 0.4), strict=True):
         np.testing.assert_allclose(one, exact, rtol=2e-4, atol=2e-5)
