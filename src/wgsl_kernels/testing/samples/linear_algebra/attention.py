@@ -88,7 +88,7 @@ SAMPLES = [
     _sample((4, 35, 6), (2, 33, 6), (2, 33, 36), (4, 1, 33), dtypes=_BOOL_MASK),
     _sample((1, 3, 5, 2), (1, 3, 3, 2), (1, 3, 3, 40), causal=True, scale=1.5),
     _sample((2, 1, 1, 4), (2, 1, 9, 4), (2, 1, 9, 4), causal=True),
-    _sample((2, 0, 4), (2, 3, 4), (2, 3, 4)),
+    Sample("Attention", wk.scaled_dot_product_attention, ((2, 0, 4), (2, 3, 4), (2, 3, 4))),
     _sample((2, 3, 4), (2, 0, 4), (2, 0, 4)),
     _sample((2, 3, 8), (2, 4, 8), (2, 4, 8), dtypes="float16", causal=True),
 ]
