@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Scores:
     """The weights of attention as a function of all that they depend on.
 
-    All have [groups, rows, ...] for queries and [groups, length, ...] for keys: see
-    `attention_sizes.Sizes`.
+    All have [groups, rows, ...] for queries and [groups, length, ...] for keys, as ``sizes`` has
+    them.
 
     Attributes:
         sizes: The sizes.

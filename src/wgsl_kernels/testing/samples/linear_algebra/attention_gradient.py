@@ -20,7 +20,7 @@ from wgsl_kernels.testing.samples.linear_algebra.attention import EPS, scores_an
 Shape = tuple[int, ...]
 
 
-def gradient_bound(output: int, *, causal: bool, scale: float) -> Bound:
+def gradient_bound(of: str, *, causal: bool, scale: float) -> Bound:
     """Allow the errors above, of the gradient of query, key or value."""
 
     def amount(
@@ -34,12 +34,12 @@ def gradient_bound(output: int, *, causal: bool, scale: float) -> Bound:
         weights = np.where(np.isfinite(scores), np.exp(shifted), 0.0)
         of_weights = np.where(np.isfinite(scores), errors, 0.0) + EPS * (np.abs(shifted) + 4)
         sizes = np.abs(dy) @ np.swapaxes(values, -1, -2) + np.abs(level)[..., None]
-        terms = q.shape[2] * sharing if output else k.shape[2]
-        if output == 2:
+        terms = k.shape[2] if of == "query" else q.shape[2] * sharing
+        if of == "value":
             off = weights * (of_weights + EPS * (terms + 1))
             return _shared(np.swapaxes(off, -1, -2) @ np.abs(dy), sharing)
         off = weights * sizes * (of_weights + EPS * (v.shape[3] + terms + 5)) * abs(scale)
-        if output == 0:
+        if of == "query":
             return np.asarray(off @ keys)
         return _shared(np.swapaxes(off, -1, -2) @ np.abs(q), sharing)
 
@@ -51,22 +51,16 @@ def _shared(x: Array, sharing: int) -> Array:
     return np.asarray(x.reshape(x.shape[0], -1, sharing, *x.shape[2:]).sum(2))
 
 
-def _gradient(output: int) -> Any:
-    def found(*inputs: wk.Tensor, **attrs: Any) -> wk.Tensor:
-        names = ("query", "key", "value", "log_sums", "level", "dy", "mask")
-        given = dict(zip(names, inputs, strict=False))
-        made = wk.engine().run_kernel("AttentionGradient", given, attrs)[output]
-        assert isinstance(made, wk.Tensor)
-        return made
-
-    return found
-
-
-_OUTPUTS = tuple(_gradient(output) for output in range(3))
+def _gradient(*inputs: wk.Tensor, of: str, **attrs: Any) -> wk.Tensor:
+    names = ("query", "key", "value", "log_sums", "level", "dy", "mask")
+    given = dict(zip(names, inputs, strict=False))
+    made = wk.engine().run_kernel("AttentionGradient", given, attrs)[names.index(of)]
+    assert isinstance(made, wk.Tensor)
+    return made
 
 
 def _sample(
-    output: int,
+    of: str,
     query: Shape,
     key: Shape,
     value: Shape,
@@ -86,11 +80,11 @@ def _sample(
         dtypes.append(mask_dtype)
         low.append(0 if mask_dtype == "bool" else -1.0)
         high.append(2 if mask_dtype == "bool" else 1.0)
-    attrs: dict[str, Any] = {"causal": causal, "scale": scale}
+    attrs: dict[str, Any] = {"of": of, "causal": causal, "scale": scale}
     second = max(map(np.prod, shapes)) < 80
     return Sample(
-        "AttentionGradient", _OUTPUTS[output], tuple(shapes), tuple(dtypes), attrs, tuple(low),
-        tuple(high), gradient_bound(output, **attrs), second_order=bool(second),
+        "AttentionGradient", _gradient, tuple(shapes), tuple(dtypes), attrs, tuple(low),
+        tuple(high), gradient_bound(**attrs), second_order=bool(second),
         special=("extreme",),
     )  # fmt: skip
 
@@ -99,11 +93,13 @@ _SMALL = ((1, 2, 3, 4), (1, 1, 5, 4), (1, 1, 5, 3))
 _TILES = ((1, 2, 35, 6), (1, 2, 40, 6), (1, 2, 40, 36))
 
 SAMPLES = [
-    *(_sample(output, *_SMALL, causal=True) for output in range(3)),
-    *(_sample(output, *_TILES, causal=True) for output in range(3)),
-    _sample(0, (2, 2, 3, 2), (2, 2, 4, 2), (2, 2, 4, 2), (1, 2, 1, 4)),
-    _sample(1, (2, 2, 3, 2), (2, 2, 4, 2), (2, 2, 4, 2), (2, 1, 3, 4), mask_dtype="bool"),
-    _sample(2, (1, 4, 40, 40), (1, 2, 33, 40), (1, 2, 33, 8), (1, 1, 40, 33), mask_dtype="bool"),
-    _sample(0, (1, 2, 3, 4), (1, 2, 0, 4), (1, 2, 0, 4)),
+    *(_sample(of, *_SMALL, causal=True) for of in ("query", "key", "value")),
+    *(_sample(of, *_TILES, causal=True) for of in ("query", "key", "value")),
+    _sample("query", (2, 2, 3, 2), (2, 2, 4, 2), (2, 2, 4, 2), (1, 2, 1, 4)),
+    _sample("key", (2, 2, 3, 2), (2, 2, 4, 2), (2, 2, 4, 2), (2, 1, 3, 4), mask_dtype="bool"),
+    _sample(
+        "value", (1, 4, 40, 40), (1, 2, 33, 40), (1, 2, 33, 8), (1, 1, 40, 33), mask_dtype="bool"
+    ),
+    _sample("query", (1, 2, 3, 4), (1, 2, 0, 4), (1, 2, 0, 4)),
 ]
 """Heads that share keys, masks, several tiles, no keys."""
