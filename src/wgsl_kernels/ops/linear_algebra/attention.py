@@ -11,6 +11,7 @@ from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.numerics import finite_max
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul
+from wgsl_kernels.backends.cpu.sums import total
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
@@ -98,9 +99,9 @@ def scaled_dot_product_attention(
         dtype = promote(q.dtype, k.dtype, v.dtype, allowed.dtype)
         q, allowed = (run("Cast", one, dtype=dtype) for one in (q, allowed))
     attrs = {"causal": flag(_OP, "causal", causal), "scale": factor}
-    four = [shapes.reshape(one, _in_four_axes(one.shape)) for one in (q, k, v)]
+    four = [_reshaped(one, _in_four_axes(one.shape)) for one in (q, k, v)]
     y, _ = run_many("Attention", *four, allowed, **attrs)
-    return shapes.reshape(y, (*q.shape[:-1], v.shape[-1]))
+    return _reshaped(y, (*q.shape[:-1], v.shape[-1]))
 
 
 def both(allowed: Tensor, mask: TensorLike) -> Tensor:
@@ -109,6 +110,10 @@ def both(allowed: Tensor, mask: TensorLike) -> Tensor:
     if other.dtype == "bool":
         return logical.logical_and(allowed, other)
     return logical.where(allowed, other, -math.inf)
+
+
+def _reshaped(x: Tensor, shape: Shape) -> Tensor:
+    return x if x.shape == shape else shapes.reshape(x, shape)
 
 
 def _in_four_axes(shape: Shape) -> Shape:
@@ -129,7 +134,7 @@ def _mask(mask: TensorLike, shape: Shape) -> Tensor:
     if math.prod(own[:-3]) != 1 and own[:-3] != shape[:-3]:
         own = (*shape[:-3], *own[-3:])
         given = shapes.broadcast_to(given, own)
-    return shapes.reshape(given, _in_four_axes(own))
+    return _reshaped(given, _in_four_axes(own))
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -190,10 +195,11 @@ def _attention_cpu(
         top = finite_max(scores, -1)
         scores -= top
         np.exp(scores, out=scores)
-        total = scores.sum(-1, keepdims=True)
+        sums = total(scores, (2,), keepdims=True)
         found = matmul(scores, v[groups, : block.keys].astype(wide, copy=False))
-        y[groups, rows] = np.where(total == 0, 0, found / total)
-        log_sums[groups, rows] = (top + np.log(total))[..., 0]
+        found /= np.where(sums == 0, 1, sums)
+        y[groups, rows] = found
+        log_sums[groups, rows] = (top + np.log(sums))[..., 0]
     return y.reshape(*query.shape[:3], sizes.value_size), log_sums.reshape(query.shape[:3])
 
 

@@ -132,17 +132,17 @@ def _attention_gradient_cpu(
         groups = slice(block.group, block.group + block.groups)
         rows = slice(block.row, block.row + block.rows)
         keys = slice(0, block.keys)
-        weights = matmul(q[groups, rows] * wide.type(scale), np.swapaxes(k[groups, keys], -1, -2))
+        queries, dys = q[groups, rows] * wide.type(scale), upstream[groups, rows]
+        weights = matmul(queries, np.swapaxes(k[groups, keys], -1, -2))
         weights = masked(weights, mask, sizes, block, causal=causal)
         weights -= sums[groups, rows]
         np.exp(weights, out=weights)
-        slopes = matmul(upstream[groups, rows], np.swapaxes(v[groups, keys], -1, -2))
+        slopes = matmul(dys, np.swapaxes(v[groups, keys], -1, -2))
         slopes -= levels[groups, rows]
         slopes *= weights
-        slopes *= wide.type(scale)
-        d_query[groups, rows] = matmul(slopes, k[groups, keys])
-        d_key[groups, keys] += matmul(np.swapaxes(slopes, -1, -2), q[groups, rows])
-        d_value[groups, keys] += matmul(np.swapaxes(weights, -1, -2), upstream[groups, rows])
+        d_query[groups, rows] = matmul(slopes, k[groups, keys]) * wide.type(scale)
+        d_key[groups, keys] += matmul(np.swapaxes(slopes, -1, -2), queries)
+        d_value[groups, keys] += matmul(np.swapaxes(weights, -1, -2), dys)
     found = ((d_query, query), (d_key, key), (d_value, value))
     dq, dk, dv = (d.reshape(x.shape).astype(x.dtype, copy=False) for d, x in found)
     return dq, dk, dv
