@@ -14,8 +14,7 @@ from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.registry import announce_change
 from wgsl_kernels.ops.linear_algebra import attention, attention_gradient
-from wgsl_kernels.ops.linear_algebra.attention_blocks import blocks_of
-from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes
+from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes, blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -59,6 +58,10 @@ def _inputs(sizes: Sequence[int], mask: str = "") -> tuple[list[Array], Array | 
     allowed = rng.random((2, 1, steps, length)) < 0.7
     allowed[:, :, 1] = False  # a query that attends to nothing
     return given, allowed if mask else None
+
+
+def _summed(q: wk.Tensor, k: wk.Tensor, v: wk.Tensor) -> wk.Tensor:
+    return wk.sum(wk.scaled_dot_product_attention(q, k, v))
 
 
 def _way(way: str) -> ExitStack:
@@ -188,7 +191,7 @@ def test_large_scores_overflow_nothing(way: str) -> None:
     with _way(way):
         found = wk.scaled_dot_product_attention(q, k, v).numpy()
         given = [wk.tensor(one) for one in (q, k, v)]
-        slopes = wk.grads(lambda *x: wk.sum(wk.scaled_dot_product_attention(*x)))(*given)
+        slopes = wk.grads(_summed)(*given)
     assert found.tolist() == [[[32.0], [0.0]]]
     assert [np.abs(one.numpy()).max() for one in slopes] == [0, 0, 1]
 
@@ -213,7 +216,7 @@ def test_what_is_0_long_gives_zeros(way: str) -> None:
             v = wk.ones((2, 2, length, value_size))
             y = wk.scaled_dot_product_attention(q, k, v).numpy()
             assert y.tolist() == np.full(y.shape, float(length > 0)).tolist()
-            slopes = wk.grads(lambda *x: wk.sum(wk.scaled_dot_product_attention(*x)))(q, k, v)
+            slopes = wk.grads(_summed)(q, k, v)
             assert [one.shape for one in slopes] == [q.shape, k.shape, v.shape]
         q, v = wk.ones((2, 3, 4)), wk.ones((2, 3, 0))
         assert wk.scaled_dot_product_attention(q, q, v).shape == (2, 3, 0)
@@ -238,9 +241,7 @@ def test_the_whole_matrix_of_scores_is_never_in_memory() -> None:
     x = np.random.default_rng(8).normal(size=(1, 1, 2048, 8)).astype(np.float32)
     with wk.use_backend("webgpu"):
         q, k, v = (wk.tensor(x) for _ in range(3))
-        measured = wk.profile(
-            lambda: wk.grads(lambda *x: wk.sum(wk.scaled_dot_product_attention(*x)))(q, k, v)
-        )
+        measured = wk.profile(lambda: wk.grads(_summed)(q, k, v))
     assert measured.peak_bytes < 2048 * 2048 * 4 // 2
 
 
@@ -252,8 +253,11 @@ def test_its_derivatives_are_those_of_differences(masked: str) -> None:
         given = added[0] if added else mask
         return wk.scaled_dot_product_attention(q, k, v, mask=given, causal=True)
 
+    def waves(*x: wk.Tensor) -> wk.Tensor:
+        return wk.sum(wk.sin(f(*x)))
+
     def slope(*x: wk.Tensor) -> wk.Tensor:
-        slopes = wk.grads(lambda *x: wk.sum(wk.sin(f(*x))))(*x)
+        slopes = wk.grads(waves)(*x)
         return wk.add_n([wk.sum(one * one) for one in slopes])
 
     inputs = (q, k, v) if masked != "floats" else (q, k, v, mask)

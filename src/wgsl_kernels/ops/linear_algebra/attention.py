@@ -29,15 +29,23 @@ from wgsl_kernels.engine.values.shapes import (
 from wgsl_kernels.ops.elementwise import cast, logical
 from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     SCORES_ON_CPU,
+    Sizes,
     blocks_of,
+    check_inputs,
+    fit,
     grouped,
     masked,
+    sums_dtype,
 )
 from wgsl_kernels.ops.linear_algebra.attention_gradient import attention_gradients
 from wgsl_kernels.ops.linear_algebra.attention_products import attention_by_products
-from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes, check_inputs, fit, sums_dtype
-from wgsl_kernels.ops.linear_algebra.attention_tiles import attention_by_tiles
-from wgsl_kernels.ops.linear_algebra.attention_ways import PRODUCTS, TILES, WAYS, choose_way
+from wgsl_kernels.ops.linear_algebra.attention_tiles import (
+    PRODUCTS,
+    TILES,
+    WAYS,
+    attention_by_tiles,
+    choose_way,
+)
 from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes

@@ -20,15 +20,22 @@ from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import cast
 from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     SCORES_ON_CPU,
+    Sizes,
     blocks_of,
+    check_inputs,
     grouped,
     masked,
+    sums_dtype,
 )
 from wgsl_kernels.ops.linear_algebra.attention_products import gradient_by_products
 from wgsl_kernels.ops.linear_algebra.attention_scores import mask_gradient, scores_of
-from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes, check_inputs, sums_dtype
-from wgsl_kernels.ops.linear_algebra.attention_tiles import gradient_by_tiles
-from wgsl_kernels.ops.linear_algebra.attention_ways import PRODUCTS, TILES, WAYS, choose_way
+from wgsl_kernels.ops.linear_algebra.attention_tiles import (
+    PRODUCTS,
+    TILES,
+    WAYS,
+    choose_way,
+    gradient_by_tiles,
+)
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as product
 from wgsl_kernels.ops.reductions import reduce
 

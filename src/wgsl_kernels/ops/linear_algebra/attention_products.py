@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.values.spec import Shape
-    from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes
+    from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes
 
 _ROWS = 16  # of a workgroup, as in attention/rows.wesl
 _FORWARD, _BACKWARD = "linear_algebra/attention/", "linear_algebra/attention_gradient/"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import cast, exponential, logical
 from wgsl_kernels.ops.linear_algebra import matrix
-from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes
+from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes
 from wgsl_kernels.ops.shapes import ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -1,4 +1,4 @@
-"""Attention on webgpu in tiles, whose scores are in workgroup memory alone."""
+"""Attention on webgpu in tiles, whose scores are in workgroup memory alone, and when it is so."""
 
 from __future__ import annotations
 
@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.control.parts import excess
+from wgsl_kernels.backends.webgpu.declare.variants import size_class
 from wgsl_kernels.backends.webgpu.products.dispatching import is_vec4_along
 from wgsl_kernels.ops.linear_algebra.attention_products import mask_view
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-    from wgsl_kernels.ops.linear_algebra.attention_sizes import Sizes
+    from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes
 
+PRODUCTS, TILES = "products", "tiles"
+WAYS = (PRODUCTS, TILES)
 _TILE = 32  # rows, keys and columns of a tile, as in attention/tiles.wesl
 _WIDEST = 4 * _TILE
 _EVEN = 64
@@ -133,3 +136,21 @@ def _dispatch(
         params=params,
         groups=gpu.grid(sizes.groups * math.ceil(lines / _TILE), 1),
     )
+
+
+def choose_way(
+    gpu: Gpu,
+    sizes: Sizes,
+    arrays: Mapping[str, GpuArray],
+    run: Callable[[str], object],
+    *,
+    causal: bool,
+) -> str:
+    """Return the way to go: the tuner's choice where it has measured, else the policy's."""
+    if not fits_tiles(gpu, sizes, arrays):
+        return PRODUCTS
+    static = TILES if gpu.policy.tiles_attention(sizes.rows) else PRODUCTS
+    lengths = sizes.groups, sizes.rows, sizes.length, sizes.size, sizes.value_size
+    shape_class = (*map(size_class, lengths), causal)
+    work = sizes.scores * (sizes.size + sizes.value_size)
+    return gpu.choose(shape_class, WAYS, static, run, work)

@@ -53,7 +53,7 @@ def _shared(x: Array, sharing: int) -> Array:
 
 def _gradient(*inputs: wk.Tensor, of: str, **attrs: Any) -> wk.Tensor:
     names = ("query", "key", "value", "log_sums", "level", "dy", "mask")
-    given = dict(zip(names, inputs, strict=False))
+    given: dict[str, wk.Tensor] = dict(zip(names, inputs, strict=False))
     made = wk.engine().run_kernel("AttentionGradient", given, attrs)[names.index(of)]
     assert isinstance(made, wk.Tensor)
     return made
