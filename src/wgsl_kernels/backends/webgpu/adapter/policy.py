@@ -281,7 +281,11 @@ class Policy:
 
     @property
     def attention_scores(self) -> int:
-        """Scores of attention that are in memory at a time, where it is made of products."""
+        """Scores of attention that are in memory at a time, where it is made of products.
+
+        On a CPU as many as its second cache holds: of 8 heads of 512 queries and keys blocks of
+        1 MiB took 0.88 of the time of blocks of 4 MiB.
+        """
         return 1 << 18 if self._is_software else 1 << 22
 
     def attention_parts(self, rows: int, keys: int) -> int:
