@@ -81,7 +81,8 @@ def gradient_by_products(
     upstream = plan.groups_of(arrays["dy"], sizes.rows)
     log_sums, level = (gpu.contiguous(arrays[name]) for name in ("log_sums", "level"))
     of_query: list[GpuArray] = []
-    of_keys: list[tuple[GpuArray, GpuArray]] = []
+    of_key: dict[int, GpuArray] = {}
+    of_value: dict[int, GpuArray] = {}
     for block in plan.blocks:
         queries, dy = plan.rows(q, block), plan.rows(upstream, block)
         keys, values = (plan.part(one, block, 0, block.keys) for one in (k, v))
@@ -89,16 +90,12 @@ def gradient_by_products(
         slopes = product_webgpu(gpu, dy, values, False, True)
         plan.slope(weights, slopes, block, log_sums, level)
         of_query.append(product_webgpu(gpu, slopes, keys, False, False))
-        of_key = product_webgpu(gpu, slopes, queries, True, False)
-        of_keys.append((of_key, product_webgpu(gpu, weights, dy, True, False)))
-    d_key, d_value = (
-        [plan.with_all_keys(one[n], block) for one, block in zip(of_keys, plan.blocks, strict=True)]
-        for n in (0, 1)
-    )
+        plan.add(of_key, product_webgpu(gpu, slopes, queries, True, False), block)
+        plan.add(of_value, product_webgpu(gpu, weights, dy, True, False), block)
     return (
         converted(gpu, _whole(gpu, of_query, query.shape), query.dtype),
-        converted(gpu, _whole(gpu, plan.summed(d_key), key.shape), key.dtype),
-        converted(gpu, _whole(gpu, plan.summed(d_value), value.shape), value.dtype),
+        converted(gpu, _whole(gpu, [*of_key.values()], key.shape), key.dtype),
+        converted(gpu, _whole(gpu, [*of_value.values()], value.shape), value.dtype),
     )
 
 
@@ -273,20 +270,14 @@ class Products:
         moved = sum(n * stride for n, stride in zip(first, mask.strides, strict=False))
         return {"mask": gpu.view(mask, shape, mask.strides, mask.offset + moved)}, first
 
-    def summed(self, parts: Sequence[GpuArray]) -> list[GpuArray]:
-        """Return for each run of blocks with the same groups the sum of what they have."""
-        runs: dict[int, list[GpuArray]] = {}
-        for block, part in zip(self.blocks, parts, strict=True):
-            runs.setdefault(block.group, []).append(part)
-        return [added(self._gpu, run) for run in runs.values()]
-
-    def with_all_keys(self, x: GpuArray, block: Block) -> GpuArray:
-        """Return what a block has for its keys with 0 for those that it leaves out."""
+    def add(self, sums: dict[int, GpuArray], x: GpuArray, block: Block) -> None:
+        """Add what a block has for its keys to the sum of its groups, by the first of them."""
         rest = self._sizes.length - block.keys
-        if not rest:
-            return x
-        zeros = self._gpu.full((*x.shape[:-2], rest, x.shape[-1]), x.dtype, 0.0)
-        return joined(self._gpu, [x, zeros], -2)
+        if rest:
+            zeros = self._gpu.full((*x.shape[:-2], rest, x.shape[-1]), x.dtype, 0.0)
+            x = joined(self._gpu, [x, zeros], -2)
+        before = sums.get(block.group)
+        sums[block.group] = x if before is None else added(self._gpu, [before, x])
 
 
 def _whole(gpu: Gpu, blocks: Sequence[GpuArray], shape: Shape) -> GpuArray:
