@@ -33,10 +33,17 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
     module = names.module
     if not module.is_whole:
         raise module.problems[0].error(module.text)
-    outer = {s.name for s in names.symbols if s.is_global}
-    outer |= {use.ident.name for use in names.uses if use.symbol is None}
-    new = {old: wanted for old, wanted in new.items() if old in outer}
-    _refuse_clashes(names, new)
+    declared = {symbol.name for symbol in names.symbols if symbol.is_global}
+    outer = declared | {use.ident.name for use in names.uses if use.symbol is None}
+    new = {old: wanted for old, wanted in new.items() if old in outer and old != wanted}
+    if not new:
+        return ()
+    for old, wanted in new.items():
+        if wanted in outer and wanted not in new:
+            has = "declared" if wanted in declared else "used"
+            raise ValueError(
+                f"{old!r} cannot be called {wanted!r}: {module.text.file} has it {has}."
+            )
     local = _hiding(names, frozenset(new.values()))
     edits: list[Edit] = []
     for symbol in names.symbols:
@@ -58,17 +65,6 @@ def fresh(name: str, taken: Collection[str]) -> str:
     while name in taken:
         name += "_"
     return name
-
-
-def _refuse_clashes(names: Names, new: Mapping[str, str]) -> None:
-    kept = {s.name: "declared" for s in names.symbols if s.is_global and s.name not in new}
-    for use in names.uses:
-        if use.symbol is None and use.ident.name not in new:
-            kept.setdefault(use.ident.name, "used")
-    for old, wanted in new.items():
-        if wanted in kept:
-            file = names.module.text.file
-            raise ValueError(f"{old!r} cannot be called {wanted!r}: {file} has it {kept[wanted]}.")
 
 
 def _hiding(names: Names, wanted: frozenset[str]) -> dict[Symbol, str]:
