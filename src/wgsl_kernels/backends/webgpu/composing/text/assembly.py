@@ -209,8 +209,8 @@ class Assembly:
         """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
         parts: list[Part] = [head]
         for file in self.source.files:
-            told = [d for d in file.module.directives if not _is_enable(d, {"f16", "subgroups"})]
-            parts.append(Excerpt(file, (), directives=told))
+            own = [d for d in file.module.directives if not _is_enable(d, {"f16", "subgroups"})]
+            parts.append(Excerpt(file, (), directives=own))
         new = self._cleared(head + tail)
         for file in self.source.files:
             changes, is_own = self.edits.get(file.text.file, []), file is self.source.own
