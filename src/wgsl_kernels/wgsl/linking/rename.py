@@ -38,12 +38,11 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
     new = {old: wanted for old, wanted in new.items() if old in outer and old != wanted}
     if not new:
         return ()
-    for old, wanted in new.items():
-        if wanted in outer and wanted not in new:
-            has = "declared" if wanted in declared else "used"
-            raise ValueError(
-                f"{old!r} cannot be called {wanted!r}: {module.text.file} has it {has}."
-            )
+    for old, name in new.items():
+        if name in outer and name not in new:
+            has = "declared" if name in declared else "used"
+            file = module.text.file
+            raise ValueError(f"{old!r} cannot be called {name!r}: {file} has it {has}.")
     local = _hiding(names, frozenset(new.values()))
     edits: list[Edit] = []
     for symbol in names.symbols:
