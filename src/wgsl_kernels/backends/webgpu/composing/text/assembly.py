@@ -1,4 +1,4 @@
-"""Putting a composed text together: the author's files, what they ask for, and a skeleton.
+"""What goes into a composed text: of the author's files, of what they ask for, of a skeleton.
 
 Only what is used is written: of imported files the declarations that are reached, of the
 composer's own functions those that somebody names.
