@@ -112,6 +112,7 @@ if _TYPE_CHECKING:
     from wgsl_kernels import data as data
     from wgsl_kernels import dev as dev
     from wgsl_kernels import nn as nn
+    from wgsl_kernels import onnx as onnx
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels import web as web
@@ -131,7 +132,7 @@ _register_own()
 _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
-_LAZY = ("data", "dev", "nn", "testing", "tfjs", "web")
+_LAZY = ("data", "dev", "nn", "onnx", "testing", "tfjs", "web")
 _OF_LAYERS = {"load_weights": "nn.weights", "summary": "nn.summary"}
 
 
