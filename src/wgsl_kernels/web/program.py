@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.status import Status
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
-    from wgsl_kernels.web.tracing import TracedFunction
+    from wgsl_kernels.web.tracing import TracedRun
 
 FORMAT, VERSION = "wgsl-kernels-program", 1
 _TYPES = {"read": "read-only-storage", "read_write": "storage", "uniform": "uniform"}
@@ -46,9 +46,7 @@ class WebProgram:
     pipelines: list[Pipeline] = field(default_factory=list["Pipeline"])
 
 
-def program_of(
-    traced: TracedFunction, limits: Mapping[str, int], features: Sequence[str]
-) -> WebProgram:
+def program_of(traced: TracedRun, limits: Mapping[str, int], features: Sequence[str]) -> WebProgram:
     """Return a traced function as a page loads it."""
     return _ProgramWriter(traced, limits, features).written()
 
@@ -57,7 +55,7 @@ class _ProgramWriter:
     """Numbers buffers and pipelines while it goes through the dispatches."""
 
     def __init__(
-        self, traced: TracedFunction, limits: Mapping[str, int], features: Sequence[str]
+        self, traced: TracedRun, limits: Mapping[str, int], features: Sequence[str]
     ) -> None:
         self._traced = traced
         self._buffers: list[dict[str, Any]] = []

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.web.portable import PortableBackend
 
 
-class TracedFunction(NamedTuple):
+class TracedRun(NamedTuple):
     """A function's one run.
 
     Attributes:
@@ -50,9 +50,7 @@ class TracedFunction(NamedTuple):
     values: Mapping[int, Array]
 
 
-def traced(
-    f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBackend
-) -> TracedFunction:
+def traced(f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBackend) -> TracedRun:
     """Run ``f`` once on tensors of ``driver``; nothing outside changes.
 
     Raises:
@@ -77,7 +75,7 @@ def traced(
     if isinstance(run, str):
         raise ArgumentError(f"export: {label} is no program: {run}.")
     replay = cast("GpuReplay", run._replay)
-    return TracedFunction(run, replay, given, names, trial.variables, trial.updates, trial.values)
+    return TracedRun(run, replay, given, names, trial.variables, trial.updates, trial.values)
 
 
 def _input(name: str, given: Any, driver: PortableBackend) -> Tensor:
