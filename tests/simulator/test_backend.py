@@ -18,7 +18,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import arrays_for, call_of, tensors_for
 
 
 @pytest.fixture(autouse=True)
@@ -53,10 +53,7 @@ def test_a_sample_has_no_race_and_no_order(sample: Sample) -> None:
     arrays = arrays_for(sample)
 
     def results() -> list[np.ndarray]:
-        return [
-            one.numpy()
-            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors_for(arrays))
-        ]
+        return [one.numpy() for one in outputs_of(call_of(sample), tensors_for(arrays))]
 
     with wk.config.using(small_ops="device", fusion="never"):
         with noting(device()) as wrong:
