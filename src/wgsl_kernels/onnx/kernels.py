@@ -52,9 +52,9 @@ _ACTIVATIONS = {"linear": "", "relu": "Relu", "sigmoid": "Sigmoid", "elu": "Elu"
 
 OF_BOOL = frozenset(
     {
-        "All", "Any", "BroadcastTo", "Cast", "Concat", "Equal", "ExpandDims", "GatherV2",
-        "Identity", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "NotEqual", "Pack",
-        "Reshape", "Reverse", "Select", "Slice", "SplitV", "Tile", "Transpose", "Unpack",
+        "All", "Any", "Attention", "BroadcastTo", "Cast", "Concat", "Equal", "ExpandDims",
+        "GatherV2", "Identity", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "NotEqual",
+        "Pack", "Reshape", "Reverse", "Select", "Slice", "SplitV", "Tile", "Transpose", "Unpack",
     }
 )  # fmt: skip
 """Kernels whose operators take bool."""
@@ -330,6 +330,55 @@ def _pad(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[An
     return [w.emit("Pad", [w.name(xs[0]), w.constant(widths), value])]
 
 
+def _mirrored(
+    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
+    """Take elements where ONNX's Pad has no such mode, or copies no element twice."""
+    name, mode = w.name(xs[0]), attrs["mode"]
+    pairs = [tuple(map(int, pair)) for pair in attrs["paddings"]]
+    fits = all(max(pair) < n or not any(pair) for pair, n in zip(pairs, xs[0].shape, strict=True))
+    if mode == "edge" or (mode in ("reflect", "wrap") and fits):
+        widths = np.array([a for a, _ in pairs] + [b for _, b in pairs], np.int64)
+        return [w.emit("Pad", [name, w.constant(widths)], mode=mode)]
+    for axis, (pair, length) in enumerate(zip(pairs, xs[0].shape, strict=True)):
+        if any(pair):
+            places = np.pad(np.arange(length), pair, mode=mode)
+            name = w.emit("Gather", [name, w.constant(places)], axis=axis)
+    return [name]
+
+
+def _attention(
+    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
+    """Write products and a softmax: the operator Attention gives NaN where no key is allowed."""
+    query, key, value, mask = xs
+    batch, heads, steps, size = query.shape
+    key_heads, length = key.shape[1:3]
+    if not length:
+        raise CannotSay("of no keys")
+    dtype = query.dtype
+    grouped = (batch, key_heads, heads // key_heads * steps)  # queries side by side share a key
+    q = w.reshaped(
+        w.emit("Mul", [w.name(query), w.number(attrs["scale"], dtype)]), (*grouped, size)
+    )
+    k = w.emit("Transpose", [w.name(key)], perm=[0, 1, 3, 2])
+    scores = w.reshaped(w.emit("MatMul", [q, k]), (batch, heads, steps, length))
+    least = w.number(-np.inf, dtype)
+    if mask is not None and mask.dtype == "bool":
+        scores = w.emit("Where", [w.name(mask), scores, least])
+    elif mask is not None:
+        scores = w.emit("Add", [scores, w.name(mask)])
+    if attrs["causal"]:
+        allowed = np.tri(steps, length, length - steps, dtype=np.bool_)
+        scores = w.emit("Where", [w.constant(allowed), scores, least])
+    lowest = w.number(np.finfo(str(dtype)).min, dtype)
+    weights = w.emit("Softmax", [w.emit("Max", [scores, lowest])], axis=-1)
+    weights = w.emit("Where", [w.emit("Equal", [scores, least]), w.number(0, dtype), weights])
+    found = w.emit("MatMul", [w.reshaped(weights, (*grouped, length)), w.name(value)])
+    log_sums = w.emit("ReduceLogSumExp", [scores, w.constant(np.array([-1]))], keepdims=0)
+    return [w.reshaped(found, ys[0].shape), log_sums]
+
+
 def _gather(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
     if attrs.get("batch_dims"):
         raise CannotSay("with batch_dims")
@@ -377,6 +426,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **{name: _reduction(name) for name in ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")},
         "ArgMax": _extreme_place("ArgMax"),
         "ArgMin": _extreme_place("ArgMin"),
+        "Attention": _attention,
         "AvgPool": _pool("AveragePool"),
         "AvgPool3D": _pool("AveragePool"),
         "BatchMatMul": _matmul,
@@ -400,6 +450,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "LogSoftmax": _softmax("LogSoftmax"),
         "MaxPool": _pool("MaxPool"),
         "MaxPool3D": _pool("MaxPool"),
+        "MirrorPad": _mirrored,
         "NotEqual": lambda w, xs, attrs, ys: [w.emit("Not", _binary("Equal")(w, xs, attrs, ys))],
         "Pack": _pack,
         "PadV2": _pad,
