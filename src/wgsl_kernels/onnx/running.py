@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.narrow import fit
+from wgsl_kernels.onnx.overflow import check_integers
 from wgsl_kernels.onnx.types import carried, element, numpy_type
 
 if TYPE_CHECKING:
@@ -66,12 +69,11 @@ def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -
             found = row.function(
                 node, lambda graph, given: run_graph(graph, given, values), *inputs
             )
-        elif row.raw:
-            found = row.function(node, *inputs)
         else:
-            found = row.function(
-                node, *(host(x) if i in row.host else device(x) for i, x in enumerate(inputs))
-            )
+            given = inputs if row.raw else _placed(inputs, row.host)
+            found = row.function(node, *given)
+            if config.is_on("check_numerics", context.current()):
+                check_integers(node, given)
     except WgslKernelsError as error:
         error.add_note(f"in node {node.name!r} ({node.op})")
         raise
@@ -83,6 +85,10 @@ def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -
         ) from error
     results = found if isinstance(found, tuple) else (found,)
     return tuple(_fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False))
+
+
+def _placed(inputs: Sequence[Value], on_host: frozenset[int]) -> list[Any]:
+    return [host(x) if at in on_host else device(x) for at, x in enumerate(inputs)]
 
 
 def _is_on_host(x: Value) -> bool:
