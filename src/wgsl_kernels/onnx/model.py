@@ -13,12 +13,13 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, Sh
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.onnx import ops, registry
+from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, run_graph
 from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     import os

@@ -13,8 +13,8 @@ from wgsl_kernels.engine.environment.errors import NumericsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.types import element, limits
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

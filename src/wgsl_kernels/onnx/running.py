@@ -11,11 +11,11 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.narrow import fit
 from wgsl_kernels.onnx.overflow import check_integers
 from wgsl_kernels.onnx.types import carried, element, numpy_type
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import fit, rounded
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import device
 from wgsl_kernels.onnx.types import BITS, FLOATS, element, numpy_type, released
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import fit
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import element
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable

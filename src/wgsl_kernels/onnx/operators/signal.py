@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, element
+from wgsl_kernels.ops.names import public_ops as ops
 from wgsl_kernels.ops.signal.transforms import fft
 
 if TYPE_CHECKING:
