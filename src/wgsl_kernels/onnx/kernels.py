@@ -10,9 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.onnx.writing import Writer
+    from wgsl_kernels.onnx.writing import ModelWriter
 
-    Rule = Callable[[Writer, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
+    Rule = Callable[[ModelWriter, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
 
 OPSET = 21
 """The version of ONNX's operators that the rules write."""
@@ -66,7 +66,7 @@ class CannotSay(Exception):  # noqa: N818  it is caught where the kernel is know
 
 def _map(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         if xs[0].dtype != ys[0].dtype and op not in ("IsNaN", "IsInf"):
             return [w.emit(op, [w.cast(w.name(xs[0]), ys[0].dtype)])]
@@ -86,7 +86,7 @@ def _map(op: str) -> Rule:
 
 def _binary(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         names = [w.name(x) for x in xs]
         if op in ("And", "Or", "Xor"):
@@ -112,7 +112,7 @@ def _axes(attrs: Mapping[str, Any], ndim: int) -> list[int]:
 
 def _reduction(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         logical = op in ("All", "Any")
         kind = {"All": "ReduceMin", "Any": "ReduceMax"}.get(op, f"Reduce{op}")
@@ -129,7 +129,7 @@ def _reduction(op: str) -> Rule:
 
 def _extreme_place(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         if xs[0].ndim == 0 or attrs["axis"] is None or xs[0].dtype == "bool":
             raise CannotSay("without an axis, or of bool")
@@ -140,21 +140,23 @@ def _extreme_place(op: str) -> Rule:
 
 
 def _reshape(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     return [w.reshaped(w.name(xs[0]), ys[0].shape)]
 
 
 def _softmax(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         return [w.emit(op, [w.name(xs[0])], axis=int(attrs.get("axis", attrs.get("dim", -1))))]
 
     return rule
 
 
-def _matmul(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _matmul(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     names = []
     for key, x in zip(("transpose_a", "transpose_b"), xs, strict=False):
         name = w.cast(w.name(x), ys[0].dtype, x.dtype)
@@ -168,7 +170,7 @@ def _matmul(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence
     return [_activated(w, found, xs, attrs)]
 
 
-def _activated(w: Writer, x: str, xs: Sequence[Any], attrs: Mapping[str, Any]) -> str:
+def _activated(w: ModelWriter, x: str, xs: Sequence[Any], attrs: Mapping[str, Any]) -> str:
     name = attrs.get("activation", "linear")
     if name == "leakyrelu":
         return w.emit("LeakyRelu", [x], alpha=float(attrs["leakyrelu_alpha"]))
@@ -209,7 +211,7 @@ def _window(attrs: Mapping[str, Any], x: Any, size: Sequence[int]) -> dict[str, 
 
 
 def _with_channels_first(
-    w: Writer, x: Any, attrs: Mapping[str, Any], run: Callable[[str], str]
+    w: ModelWriter, x: Any, attrs: Mapping[str, Any], run: Callable[[str], str]
 ) -> str:
     """Return what ``run`` makes of ``x`` with channels first, in the layout that ``x`` has."""
     if not attrs.get("data_format", "NHWC").endswith("C"):
@@ -220,7 +222,7 @@ def _with_channels_first(
 
 
 def _convolution(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, filters, *more = xs
     count = x.ndim - 2
@@ -240,7 +242,7 @@ def _convolution(
 
 
 def _depthwise(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, filters = xs[:2]
     high, wide, channels, times = filters.shape
@@ -254,7 +256,7 @@ def _depthwise(
 
 def _pool(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         count = xs[0].ndim - 2
         size = _numbers(attrs["filter_size"], count)
@@ -265,7 +267,7 @@ def _pool(op: str) -> Rule:
 
 
 def _batch_norm(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, mean, variance, offset, scale = xs
     kind = w.number(attrs["variance_epsilon"], x.dtype)
@@ -277,7 +279,7 @@ def _batch_norm(
 
 
 def _layer_norm(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, scale, offset = xs
     axis = attrs["axis"] % x.ndim
@@ -287,7 +289,9 @@ def _layer_norm(
     return [w.emit("LayerNormalization", given, axis=axis, epsilon=float(attrs["epsilon"]))]
 
 
-def _slice(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _slice(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     begin = [
         b % n if n else 0 for b, n in zip(_numbers(attrs["begin"], 1), xs[0].shape, strict=False)
     ]
@@ -296,7 +300,7 @@ def _slice(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
 
 
 def _reverse(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     dims = range(xs[0].ndim) if attrs["dims"] is None else attrs["dims"]
     axes = [d % xs[0].ndim for d in (dims if not isinstance(dims, int) else (dims,))]
@@ -304,7 +308,9 @@ def _reverse(
     return [w.sliced(w.name(xs[0]), [-1] * count, [-(1 << 62)] * count, axes, [-1] * count)]
 
 
-def _split(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _split(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     axis = attrs["axis"] % xs[0].ndim
     stacked = len(ys[0].shape) < xs[0].ndim
     sizes = [1 if stacked else y.shape[axis] for y in ys]
@@ -313,17 +319,23 @@ def _split(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
     return [w.reshaped(one, ys[0].shape) for one in found] if stacked else found
 
 
-def _concat(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _concat(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     return [w.emit("Concat", [w.name(x) for x in xs], axis=int(attrs["axis"]))]
 
 
-def _pack(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _pack(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     axis = attrs["axis"] % ys[0].ndim
     shape = [1 if i == axis else n for i, n in enumerate(ys[0].shape)]
     return [w.emit("Concat", [w.reshaped(w.name(x), shape) for x in xs], axis=axis)]
 
 
-def _pad(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _pad(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     pairs = attrs["paddings"]
     widths = np.array([a for a, _ in pairs] + [b for _, b in pairs], np.int64)
     value = w.number(attrs["constant_value"], xs[0].dtype)
@@ -331,7 +343,7 @@ def _pad(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[An
 
 
 def _mirrored(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     """Take elements where ONNX's Pad has no such mode, or copies no element twice."""
     name, mode = w.name(xs[0]), attrs["mode"]
@@ -348,7 +360,7 @@ def _mirrored(
 
 
 def _attention(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     """Write products and a softmax: the operator Attention gives NaN where no key is allowed."""
     query, key, value, mask = xs
@@ -379,24 +391,32 @@ def _attention(
     return [w.reshaped(found, ys[0].shape), log_sums]
 
 
-def _gather(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _gather(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     if attrs.get("batch_dims"):
         raise CannotSay("with batch_dims")
     return [w.emit("Gather", [w.name(one) for one in xs], axis=int(attrs["axis"]))]
 
 
-def _clip(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _clip(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     bounds = [w.number(attrs[f"clip_value_{one}"], xs[0].dtype) for one in ("min", "max")]
     return [w.emit("Clip", [w.name(xs[0]), *bounds])]
 
 
-def _select(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _select(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     kind = "int32" if ys[0].dtype == "bool" else ys[0].dtype  # ONNX Runtime has none of bool
     both = [w.cast(w.name(x), kind, x.dtype) for x in xs[1:]]
     return [w.cast(w.emit("Where", [w.name(xs[0]), *both]), ys[0].dtype, kind)]
 
 
-def _leaky(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _leaky(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     if xs[0].dtype == "int32":
         raise CannotSay("of int32")
     return [w.emit("LeakyRelu", [w.name(xs[0])], alpha=float(attrs["alpha"]))]
@@ -404,7 +424,7 @@ def _leaky(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
 
 def _shaped(op: str, key: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         return [w.emit(op, [w.name(xs[0]), w.constant(np.array(attrs[key], np.int64))])]
 
@@ -412,7 +432,7 @@ def _shaped(op: str, key: str) -> Rule:
 
 
 def _running(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     axis = w.constant(np.array(attrs["axis"], np.int64))
     options = {name: int(attrs[name]) for name in ("exclusive", "reverse")}

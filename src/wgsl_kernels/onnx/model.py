@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Graph, Node, ValueInfo
+    from wgsl_kernels.onnx.graph import Graph, OnnxNode, ValueInfo
 
 
 def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False) -> Model:
@@ -96,7 +96,7 @@ class Model:
         return self._graph.outputs
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[OnnxNode, ...]:
         """The nodes that run, in order."""
         return tuple(self._graph.nodes)
 
@@ -133,7 +133,7 @@ class Model:
         return self._forward(*given)
 
     def trace(
-        self, observe: Callable[[Node, tuple[Any, ...]], None], *inputs: Any, **named: Any
+        self, observe: Callable[[OnnxNode, tuple[Any, ...]], None], *inputs: Any, **named: Any
     ) -> tuple[Any, ...]:
         """Return the outputs, and call a function with each node and what it gave.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 _WIDER = frozenset({"int64", "uint32", "uint64"})
 """Types that have values which their carrier, int32, has not."""
@@ -33,7 +33,7 @@ _ARITHMETIC = frozenset(
 )  # fmt: skip
 
 
-def check_integers(node: Node, inputs: Sequence[Any]) -> None:
+def check_integers(node: OnnxNode, inputs: Sequence[Any]) -> None:
     """Refuse integers that a node computes where int32, which carries them, does not have them.
 
     Its arithmetic is repeated in float64 on ``cpu``, which is exact up to 53 bits.
@@ -68,7 +68,7 @@ def _truncated(x: Any) -> Array:
     return np.trunc(_values(x).astype(np.float64))
 
 
-def _repeated(node: Node, inputs: Sequence[Any]) -> Array:
+def _repeated(node: OnnxNode, inputs: Sequence[Any]) -> Array:
     """Return what a node gives in float64; inputs that it reads on the host stay as they are."""
     row = node.implementation
     on_cpu = context.changed(driver=find_driver("cpu"), interceptors=())

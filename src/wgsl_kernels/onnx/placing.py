@@ -9,7 +9,7 @@ from wgsl_kernels.onnx.types import element
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.onnx.graph import Constant, Graph, Node
+    from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode
 
 _NOT_RECORDED = frozenset({"complex128", "double", "string"})
 """Element types that live on the host."""
@@ -88,12 +88,12 @@ def reason_not_replayed(graph: Graph) -> str | None:
     return None
 
 
-def _is_known(node: Node, known: set[str]) -> bool:
+def _is_known(node: OnnxNode, known: set[str]) -> bool:
     """Say whether a node's outputs are on the host, whatever the values of the inputs are."""
     if node.op in _FROM_SHAPES or (node.op == "ConstantOfShape" and _is_int64(node)):
         return True
     return node.numpy is not None and all(name in known for name in node.inputs if name)
 
 
-def _is_int64(node: Node) -> bool:
+def _is_int64(node: OnnxNode) -> bool:
     return node.out_types[0] == "tensor(int64)"

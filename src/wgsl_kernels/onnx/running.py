@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Graph, Node
+    from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
 _MISFITS = (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError)
 """What arithmetic on lengths and axes raises where they do not fit."""
@@ -34,7 +34,7 @@ def run_graph(
     graph: Graph,
     given: Sequence[Value],
     around: Mapping[str, Value] | None = None,
-    observe: Callable[[Node, tuple[Value, ...]], None] | None = None,
+    observe: Callable[[OnnxNode, tuple[Value, ...]], None] | None = None,
 ) -> tuple[Value, ...]:
     """Return the outputs of a graph.
 
@@ -58,7 +58,9 @@ def run_graph(
     return tuple(values[one.name] for one in graph.outputs)
 
 
-def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -> tuple[Value, ...]:
+def run_node(
+    node: OnnxNode, inputs: Sequence[Value], values: Mapping[str, Value]
+) -> tuple[Value, ...]:
     """Return what a node gives, each output as its type has it; see `run_graph`."""
     row = node.implementation
     arrays = [one.array if isinstance(one, Constant) else one for one in inputs]
