@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.onnx.graph import Constant
+from wgsl_kernels.onnx.placing import DRAWS
 from wgsl_kernels.onnx.running import run_node
 from wgsl_kernels.onnx.types import released
 
@@ -20,10 +21,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
-_DRAWS = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
-    | {"RandomUniformLike"}
-)
 _GROWS = frozenset({"ConstantOfShape", "Expand", "Tile", "Pad", "Range", "Resize", "Upsample"})
 _MOST = 1 << 28
 """Elements of a folded constant that is made larger than what it is made of."""
@@ -110,7 +107,7 @@ def released_constant(value: Array | Constant, type_: str) -> Array:
 
 
 def _is_foldable(graph: Graph, node: OnnxNode, fixed: set[str]) -> bool:
-    if node.op in _DRAWS or next(node.graphs(), None) is not None:
+    if node.op in DRAWS or node.op == "Dropout" or next(node.graphs(), None) is not None:
         return False
     if not all(name in fixed or not name for name in node.inputs):
         return False

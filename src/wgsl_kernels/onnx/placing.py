@@ -30,10 +30,11 @@ _READS = frozenset(
     }
 )
 """Operators that read values of the device, whatever their inputs are."""
-_DRAWS = frozenset(
+DRAWS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
     | {"RandomUniformLike"}
 )
+"""Operators that draw random numbers; ``Dropout`` does so in training."""
 
 
 def graphs_in(graph: Graph) -> Iterator[Graph]:
@@ -75,7 +76,7 @@ def reason_not_replayed(graph: Graph) -> str | None:
         is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
         if node.op in _READS or is_scatter or any(True for _ in node.graphs()):
             return f"node {node.name!r} ({node.op}) reads values of the device"
-        if node.op in _DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
+        if node.op in DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"
         for i, name in enumerate(node.inputs):
             if name and i in node.implementation.host and name not in known:

@@ -30,11 +30,13 @@ def batch_normalization(
         )
     keep = node.attr("momentum")
     axes = (0, *range(2, x.ndim))
-    center, spread = ops.moments(x, axes, keepdims=True)
-    found = (x - center) * ops.rsqrt(spread + node.attr("epsilon")) * _per_channel(scale, x)
+    batch_mean, batch_variance = ops.moments(x, axes, keepdims=True)
+    found = (
+        (x - batch_mean) * ops.rsqrt(batch_variance + node.attr("epsilon")) * _per_channel(scale, x)
+    )
     averages = (
         old * keep + ops.reshape(new, (-1,)) * (1 - keep)
-        for old, new in ((mean, center), (variance, spread))
+        for old, new in ((mean, batch_mean), (variance, batch_variance))
     )
     return (found + _per_channel(offset, x), *averages)
 
