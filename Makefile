@@ -46,7 +46,8 @@ demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/d
 	python $(DEMO)
 
 .PHONY: demo-web
-demo-web: $(SETUP) ## Train on the digits and write a page that recognises drawn ones, build/demo-web/; SERVE=1 serves it
+demo-web: $(SETUP) ## Write pages: one recognises drawn digits, one lets coral grow, build/demo-web/; SERVE=1 serves them
+	python examples/coral.py
 	python examples/digits/web.py $(if $(SERVE),--serve)
 
 .PHONY: demo-cluster

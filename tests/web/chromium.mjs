@@ -6,6 +6,7 @@ import { pathToFileURL } from "node:url";
 const { default: puppeteer } = await import(
   pathToFileURL(createRequire(`${process.cwd()}/`).resolve("puppeteer-core")).href
 );
+const ROW = 57, COLUMN = 29; // a cell of reaction and diffusion's 64 x 64 that nothing is near
 const WAITING = { timeout: 60000 };
 const [url, executablePath] = process.argv.slice(2);
 const browser = await puppeteer.launch({
@@ -20,14 +21,14 @@ try {
   await page.goto(new URL("training/", url).href); // the page that an export has
   await page.waitForFunction(() => document.querySelector("#results h2, .error"), WAITING);
   const shown = await page.evaluate(() => document.body.innerText);
-  console.log(JSON.stringify({ name: "page", shown }));
+  console.log(JSON.stringify({ name: "page of an export", found: shown }));
   await page.evaluate(async (base) => {
     const { runAll } = await import(new URL("runner.mjs", base).href);
     const { load } = await import(new URL("training/wgsl-kernels.js", base).href);
     await runAll(base, load, {}, window.done);
   }, url);
-  console.log(JSON.stringify({ name: "drawn", found: await draw(page) }));
-  console.log(JSON.stringify({ name: "coral", found: await grow(page) }));
+  console.log(JSON.stringify({ name: "page of the digits", found: await draw(page) }));
+  console.log(JSON.stringify({ name: "page of reaction and diffusion", found: await grow(page) }));
 } finally {
   await browser.close();
 }
@@ -54,6 +55,7 @@ async function draw(page) {
 
 /** Lets the page of reaction and diffusion go on for some frames; gives its colours before and after a drop. */
 async function grow(page) {
+  await page.setViewport({ width: 800, height: 900 });
   await page.goto(new URL("coral/", url).href);
   const colours = async (frames) => {
     await page.waitForFunction((least) => document.body.dataset.frames >= least || document.querySelector(".error"), WAITING, frames);
@@ -64,7 +66,7 @@ async function grow(page) {
   };
   const before = await colours(2);
   const { x, y, width } = await (await page.$("#canvas")).boundingBox();
-  await page.mouse.click(x + width / 2, y + width / 2);
+  await page.mouse.click(x + (width * COLUMN) / 64, y + (width * ROW) / 64);
   const frames = Number(await page.evaluate(() => document.body.dataset.frames));
   return { before, after: await colours(frames + 2) };
 }

@@ -40,7 +40,7 @@ def _fills() -> np.ndarray:
     """Return [touched * blocks, filled]: cells along one axis that a touch fills in each block."""
     touched, block, filled = np.ogrid[:SIDE, : SIDE // BLOCK, :SIDE]
     is_filled = (filled >= touched - 1) & (filled <= touched + 2) & (filled // BLOCK == block)
-    return is_filled.astype(int).reshape(-1, SIDE)
+    return np.asarray(is_filled, int).reshape(-1, SIDE)
 
 
 _FILLS = _fills()
