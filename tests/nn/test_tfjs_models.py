@@ -144,9 +144,9 @@ def test_files_cut_short_are_refused(copied: Path) -> None:
     text = (copied / "model.json").read_text()
     for part in (text[: len(text) // 2], "[" * 100_000, "3", ""):
         (copied / "model.json").write_text(part)
-        with pytest.raises(wk.ArgumentError, match="is no layers model of TensorFlow.js"):
+        with pytest.raises(wk.ArgumentError, match="is no layers model of TensorFlow"):
             wk.tfjs.load_layers_model(copied / "model.json")
     (copied / "weights.bin").unlink()
     (copied / "model.json").write_text(text)
-    with pytest.raises(OSError, match="weights.bin"):
+    with pytest.raises(OSError, match=r"weights\.bin"):
         wk.tfjs.load_layers_model(copied / "model.json")

@@ -112,7 +112,7 @@ def _inside(path: Path, name: str) -> Path:
 
 def _bytes_of(entry: dict[str, Any]) -> int:
     """Return how many bytes a weight takes in its file."""
-    shape = entry["shape"]
+    shape: list[int] = entry["shape"]
     if not all(type(one) is int and one >= 0 for one in shape):
         raise ValueError(f"{entry['name']} has shape {shape!r}")
     return math.prod(shape) * _stored(entry).itemsize

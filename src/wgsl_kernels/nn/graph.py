@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +10,8 @@ from wgsl_kernels.nn.fields import shown_by_fields
 from wgsl_kernels.nn.structure import options_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.ops.random.streams import Generator
 

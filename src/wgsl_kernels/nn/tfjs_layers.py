@@ -343,11 +343,13 @@ def _recurrent(gates: int, source: LayerSource) -> Layers:
         bias = source.array("bias", *bias.shape)
     layer: LSTM | GRU
     if gates == 4:
-        layer = LSTM(*map(source.variable, (kernel, hidden, bias)), gate=gate)
+        of_inputs, of_state, added = map(source.variable, (kernel, hidden, bias))
+        layer = LSTM(of_inputs, of_state, added, gate)
     else:
         biases = bias if rows else np.stack([bias, np.zeros_like(bias)])
-        arrays = (_reset_first(one) for one in (kernel, hidden, *biases))
-        layer = GRU(*map(source.variable, arrays), gate=gate, reset_after=bool(rows))
+        turned = (_reset_first(one) for one in (kernel, hidden, *biases))
+        of_inputs, of_state, first, second = map(source.variable, turned)
+        layer = GRU(of_inputs, of_state, first, second, gate, bool(rows))
     reverse = bool(source.get("go_backwards", False))
     return [Outputs(layer, bool(source.get("return_sequences", False)), reverse)]
 

@@ -106,7 +106,7 @@ class _Builder:
 
     def _graph(self, config: dict[str, Any]) -> Graph:
         layers: dict[str, Any] = {}
-        waiting: list[tuple[str, int, list[tuple[str, int, int]]]] = []
+        pending: list[tuple[str, int, list[tuple[str, int, int]]]] = []
         counts: dict[str, int] = {}
         for node in config["layers"]:
             name = node.get("name") or node["config"]["name"]
@@ -119,11 +119,11 @@ class _Builder:
             layers[name] = made[0] if len(made) == 1 else sequential(*made)
             inbound = node["inbound_nodes"]
             counts[name] = len(inbound)
-            waiting += [(name, at, _references(name, one)) for at, one in enumerate(inbound)]
+            pending += [(name, at, _references(name, one)) for at, one in enumerate(inbound)]
         inputs = tuple(one[0] for one in _ends(config["input_layers"]))
         outputs = _ends(config["output_layers"])
         # a model within counts from the call that made it
-        used = [one for _, _, several in waiting for one in several] + outputs
+        used = [one for _, _, several in pending for one in several] + outputs
         first = {
             name: max([0, *(at - count + 1 for one, at, _ in used if one == name)])
             for name, count in counts.items()
@@ -136,9 +136,9 @@ class _Builder:
             place = places.get((name, at - first[name]))
             return None if place is None else (place, number)
 
-        while waiting:
+        while pending:
             left = []
-            for name, at, several in waiting:
+            for name, at, several in pending:
                 sources = [source(one) for one in several]
                 if None in sources:
                     left.append((name, at, several))
@@ -146,9 +146,9 @@ class _Builder:
                 places[name, at] = len(inputs) + len(calls)
                 known = tuple(one for one in sources if one is not None)
                 calls.append(graph_call(name, layers[name], known))
-            if len(left) == len(waiting):
+            if len(left) == len(pending):
                 raise ValueError(f"layers wait for one another: {left[0][0]!r}")
-            waiting = left
+            pending = left
         ends = tuple(one for one in map(source, outputs) if one is not None)
         if len(ends) != len(outputs):
             raise ValueError("an output is of no layer")
