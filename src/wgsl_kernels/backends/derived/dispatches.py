@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
     from wgsl_kernels.wgsl.types.kinds import Type
 
+MOST_BOUND = 8
+"""Arrays that a dispatch binds on each device of WebGPU."""
 _HALF = re.compile(r"\b(T|T_\w+|f16)\b")
 """Types that parameters of a dispatch are not given as."""
 _DTYPES = {"f32": "float32", "f16": "float16"}
@@ -69,6 +71,8 @@ class Shaders:
             for lanes in (1, 4) if by_four else (1,):
                 every = Passes(self.one, pulled, self.upstream, self.result, whole, lanes)
                 made = [] if self.is_zero else every.written()
+                if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
+                    continue
                 texts = [(one, self._text(one, every.types())) for one in made]
                 self.passes[whole, lanes] = every, texts
         types = Passes(self.one, pulled, self.upstream, self.result).types()
@@ -122,11 +126,12 @@ class DeviceKernel(DerivedKernel[Shaders]):
         if made.is_zero or not rows * n:
             return gpu.full(shape, dtype, 0)
         y = tensors[made.result] = gpu.empty(shape, dtype)
-        policy = gpu.policy
-        fills = rows >= policy.scan_invocations  # invocations of a row each
-        part = n if fills and n <= WHOLE else part_size(n)
+        policy, scans = gpu.policy, made.one.form == "scan"
+        fills = n <= SHORT or rows >= policy.scan_invocations  # invocations of a row each
+        whole = fills and n <= WHOLE and (True, 1) in made.passes
+        part = n if whole and scans else part_size(n)
         parts = -(-n // part)
-        alone = n < SHORT or (fills and policy.reduces_row_alone(n))
+        alone = n <= SHORT or (fills and policy.reduces_row_alone(n))
         sizes = {
             "rows": rows, "n": n, "part": part, "parts": parts, "short": int(alone),
             "exclusive": int(bool(attrs.pop("exclusive", False))),
@@ -134,8 +139,8 @@ class DeviceKernel(DerivedKernel[Shaders]):
         }  # fmt: skip
         params = sizes | {f"attr_{name}": _field(value) for name, value in attrs.items()}
         buffers: dict[str, GpuArray] = {}
-        lanes = 4 if n % 4 == 0 and (parts == 1, 4) in made.passes else 1
-        every, passes = made.passes[parts == 1, lanes]
+        lanes = 4 if n % 4 == 0 and not sizes["exclusive"] and (whole, 4) in made.passes else 1
+        every, passes = made.passes[whole, lanes]
         counts = every.counts(rows, n, parts)
         for one, text in passes:
             for name in one.buffers:

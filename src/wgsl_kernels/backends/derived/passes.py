@@ -25,7 +25,7 @@ SIZES = ("rows", "n", "part", "parts", "short", "exclusive", "backward")
 RUN = 16 * GROUP
 """How many elements of a row a workgroup takes, where it takes each by itself."""
 SHORT = GROUP
-"""Below how many elements an invocation takes a whole row."""
+"""Up to how many elements an invocation takes a whole row."""
 _HEADS = {
     "parts": """  if (item >= wk_sizes.rows * wk_sizes.parts) {
     return;
@@ -53,6 +53,11 @@ _HEADS = {
   }
 """,
 }  # fmt: skip
+
+_PART = """  let item = row * wk_sizes.parts + part;
+  let begin = part * wk_sizes.part;
+  let end = min(begin + wk_sizes.part, wk_sizes.n);
+"""
 
 
 @dataclass(frozen=True)
@@ -136,12 +141,13 @@ class Passes:
             if not self.whole:
                 self._add("rows", self._total(before=True))
                 start = "wk_before[item]"
-            body = f"""      let after = {self._loops.step("total")};
-      var finished = {p}finish(after, k + 1u);
-      if (wk_sizes.exclusive != 0u) {{
+            exclusive = f"""      if (wk_sizes.exclusive != 0u) {{
         finished = {p}finish(total, k);
       }}
-      total = after;
+"""
+            body = f"""      let after = {self._loops.step("total")};
+      var finished = {p}finish(after, k + 1u);
+{exclusive if self.lanes == 1 else ""}      total = after;
 """
             main = f"  var total = {start};\n{self._loops.forward(body, 'finished')}"
             self._add("rows" if self.whole else "parts", main)
@@ -163,7 +169,14 @@ class Passes:
         if not chained:
             self._then_each(main, f"{self._slope(f'{p}init()')}{direct}")
         elif self.whole:
-            self._add("rows", main + self._swept(direct))
+            before, after = "wk_before[item]", "wk_totals[item]"
+            self._add("rows", f"""{main}  var passed = to;
+  for (var later = wk_sizes.parts; later > 0u; later--) {{
+    let part = later - 1u;
+{_PART}  var to = {self._second(before, after, "passed")};
+{self._swept(direct)}  passed = {self._back(before, after, "passed")};
+  }}
+""")
         else:
             self._add("rows", f"{main}{self._passed()}")
             if direct:  # by itself: a pass binds few buffers
@@ -216,8 +229,13 @@ class Passes:
         p = self.one.prefix
         body = f"      total = {self._loops.step('total')};\n"
         chain = f"  var total = {p}init();\n{self._loops.forward(body, keep=keep)}"
-        if self.whole:
+        if self.whole and self.one.form == "scan":
             return chain
+        if self.whole:
+            kept = "  wk_before[item] = joined;\n  wk_totals[item] = total;\n" if before else ""
+            joined = f"{chain}{kept}  joined = {p}combine(joined, total);\n"
+            loop = f"  for (var part = 0u; part < wk_sizes.parts; part++) {{\n{_PART}{joined}  }}\n"
+            return f"  var joined = {p}init();\n{loop}  let total = joined;\n"
         self._add("parts", f"{chain}  wk_totals[item] = total;\n")
         kept = "    wk_before[at] = total;\n" if before else ""
         return f"""  let first = row * wk_sizes.parts;
