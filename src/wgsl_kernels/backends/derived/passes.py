@@ -58,6 +58,7 @@ _PART = """  let item = row * wk_sizes.parts + part;
   let begin = part * wk_sizes.part;
   let end = min(begin + wk_sizes.part, wk_sizes.n);
 """
+_EACH_PART = f"  for (var part = 0u; part < wk_sizes.parts; part++) {{\n{_PART}"
 
 
 @dataclass(frozen=True)
@@ -233,9 +234,8 @@ class Passes:
             return chain
         if self.whole:
             kept = "  wk_before[item] = joined;\n  wk_totals[item] = total;\n" if before else ""
-            joined = f"{chain}{kept}  joined = {p}combine(joined, total);\n"
-            loop = f"  for (var part = 0u; part < wk_sizes.parts; part++) {{\n{_PART}{joined}  }}\n"
-            return f"  var joined = {p}init();\n{loop}  let total = joined;\n"
+            part = f"{chain}{kept}  joined = {p}combine(joined, total);\n"
+            return f"  var joined = {p}init();\n{_EACH_PART}{part}  }}\n  let total = joined;\n"
         self._add("parts", f"{chain}  wk_totals[item] = total;\n")
         kept = "    wk_before[at] = total;\n" if before else ""
         return f"""  let first = row * wk_sizes.parts;
@@ -254,7 +254,9 @@ class Passes:
         zero = f"  var share = {one.settled}();\n"
         to = f"  var to = {p}by_settle(total, wk_sizes.n, share);\n"
         if self.whole:
-            return f"{main}{zero}{loop}{to}"
+            part = f"{zero}{loop}  shares = {p}plus_settled(shares, share);\n"
+            loop = f"  var shares = {one.settled}();\n{_EACH_PART}{part}  }}\n"
+            return f"{main}{loop}  let share = shares;\n{to}"
         self._add("rows", f"{main}  wk_settled[row] = settled;\n  wk_ends[row] = total;\n")
         settled = "  let settled = wk_settled[row];\n"
         self._add("parts", f"{settled}{zero}{loop}  wk_shares[item] = share;\n")
