@@ -152,3 +152,26 @@ def test_what_an_accumulator_means_decides_its_gradient_not_how_it_is_written(se
             scale = np.abs(want).max() + 1.0
             found = got(wk.tensor(x, dtype="float32")).numpy()
             np.testing.assert_allclose(found, want, atol=3e-4 * scale, err_msg=text)
+
+
+@pytest.mark.parametrize(
+    "backend", ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"]
+)
+@pytest.mark.parametrize("shape", [(2, 100), (65, 68)])
+def test_a_scan_of_products_with_any_exponent_has_the_gradient_of_products(
+    backend: str, shape: tuple[int, int]
+) -> None:
+    text = VALUES["a product v e^g"].replace("0.7 + 0.3 * x", "1.0 + 0.2 * x")
+    text += "fn lift(x: T) -> R { return same(single(x), x * x); }\n"
+    text += "fn combine(a: R, b: R) -> R { return same(join(a, b), 0.5 * (a.g + b.g)); }\n"
+    wk.wgsl_kernel("Derived", text, form="scan", gradient="derive", cpu="derive")
+    wk.signature("Derived")(lambda x, /, *, axis=-1: x.like())
+    rng = np.random.default_rng(0)
+    x, dy = rng.uniform(-1.0, 1.0, (2, *shape)).astype(np.float32)
+    with wk.use_backend(backend):
+        found = wk.grad(lambda x: wk.sum(wk.run("Derived", x) * dy))(wk.tensor(x)).numpy()
+
+    factors = 1.0 + 0.2 * x.astype(np.float64)
+    passed = np.cumsum((dy * np.cumprod(factors, axis=1))[:, ::-1], axis=1)[:, ::-1]
+    want = 0.2 * passed / factors
+    np.testing.assert_allclose(found, want, atol=1e-4 * np.abs(want).max())
