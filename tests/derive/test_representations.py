@@ -114,9 +114,7 @@ def test_what_an_accumulator_means_decides_its_gradient_not_how_it_is_written(se
     if scans:
         attrs["reverse"] = chosen.random() < 0.5
         attrs["exclusive"] = "logarithm" not in name and chosen.random() < 0.4
-    wk.wgsl_kernel(
-        "Derived", text, form="scan" if scans else None, gradient="derive", cpu="derive"
-    )
+    wk.wgsl_kernel("Derived", text, form="scan" if scans else None, gradient="derive", cpu="derive")
     if scans:
         wk.signature("Derived")(lambda x, /, *, axis=-1, exclusive, reverse: x.like())
     else:

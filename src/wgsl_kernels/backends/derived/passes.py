@@ -171,13 +171,16 @@ class Passes:
             self._then_each(main, f"{self._slope(f'{p}init()')}{direct}")
         elif self.whole:
             before, after = "wk_before[item]", "wk_totals[item]"
-            self._add("rows", f"""{main}  var passed = to;
+            self._add(
+                "rows",
+                f"""{main}  var passed = to;
   for (var later = wk_sizes.parts; later > 0u; later--) {{
     let part = later - 1u;
 {_PART}  var to = {self._second(before, after, "passed")};
 {self._swept(direct)}  passed = {self._back(before, after, "passed")};
   }}
-""")
+""",
+            )
         else:
             self._add("rows", f"{main}{self._passed()}")
             if direct:  # by itself: a pass binds few buffers
