@@ -133,7 +133,7 @@ def test_what_an_accumulator_means_decides_its_gradient_not_how_it_is_written(se
     def second(x: Any) -> wk.Tensor:
         return wk.grad(lambda x: wk.sum(slope(x) * wk.tensor(v, dtype=x.dtype)))(x)
 
-    def along(g: Any, d: Any, h: float = 1e-5) -> float:
+    def along(g: Any, w: Any, d: Any, h: float = 1e-5) -> float:
         moved = [(g(wk.tensor(x + one * d, dtype="float64")) * w).numpy() for one in (h, -h)]
         return float((moved[0].sum() - moved[1].sum()) / (2 * h))
 
@@ -143,7 +143,7 @@ def test_what_an_accumulator_means_decides_its_gradient_not_how_it_is_written(se
         for g, w, found in ((f, dy, exact[0]), (slope, v, exact[1])):
             for _ in range(3):
                 d = rng.uniform(-1.0, 1.0, shape) * (rng.uniform(size=shape) < 0.3)
-                want = along(g, d)
+                want = along(g, w, d)
                 assert (found * d).sum() == pytest.approx(want, rel=2e-5, abs=2e-5), text
     with wk.use_backend("webgpu"):
         for got, want in zip((slope, second), exact, strict=True):

@@ -20,8 +20,8 @@ _EXCLUSIVE = """      if (wk_sizes.exclusive != 0u) {{
         }}
       }}
 """
-"""An exclusive scan is an inclusive one whose results are those of the element before. It goes by one:
-llvmpipe takes a third longer where a branch of four loads is there that is not taken."""
+"""An exclusive scan is an inclusive one whose results are those of the element before. It goes by
+one: llvmpipe takes a third longer where a branch of four loads is there that is not taken."""
 
 
 @dataclass(frozen=True)
