@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -65,6 +66,21 @@ def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path) -> None:
             wk.load(path)
         after = path.lstat()
         assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
+    assert hidden(tmp_path) == []
+
+
+def test_a_full_disk_is_told_with_the_file_and_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "model"
+    wk.save(path, ONE)
+    before, limit = resource.getrlimit(resource.RLIMIT_FSIZE), 4096
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        with pytest.raises(OSError, match="too large") as caught:
+            wk.save(path, {"x": wk.zeros((limit,))})
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert caught.value.filename == str(path)
+    assert value(path) == 1
     assert hidden(tmp_path) == []
 
 

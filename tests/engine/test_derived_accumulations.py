@@ -282,6 +282,7 @@ def test_a_product_keeps_the_gradient_at_zeros(backend: str) -> None:
     assert found.tolist() == [[0.0, 6.0, 0.0], [0.0, 0.0, 0.0]]
 
 
+@pytest.mark.usefixtures("halves_anywhere")
 @pytest.mark.parametrize("form", [None, "scan"])
 def test_half_precision_is_derived_by_its_own_types(form: Any) -> None:
     f = register(COMBINES["moments"].replace("LIFT", "f32(x)"), form)

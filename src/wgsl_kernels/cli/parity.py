@@ -24,6 +24,7 @@ from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machin
 from wgsl_kernels.bench.parity.differences import ParityReport, differences, joined
 from wgsl_kernels.bench.parity.matrix import matrix_page
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
+from wgsl_kernels.engine.environment.files import path_of, write_whole
 from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 
@@ -173,7 +174,7 @@ def write(report: ParityReport, out: Path) -> None:
     """
     text = matrix_page(report.records) if out.suffix == ".md" else report.to_json()
     try:
-        out.write_text(text, encoding="utf-8")
+        write_whole(path_of("parity", out), [text.encode()])
     except OSError as error:
         raise ArgumentError(f"parity: {out} cannot be written: {error.strerror}.") from None
 

@@ -77,19 +77,25 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], mode: int | Non
         before = path.stat()
     except FileNotFoundError:
         before = None
-    _remove_leavings(path.parent)
-    with _file_beside(path, 0o666 if before is None and mode is None else 0o600) as (beside, file):
-        file.writelines(parts)
-        file.flush()
-        if mode is not None:
-            beside.chmod(mode)
-        elif before is not None:
-            _take_after(beside, before)
-        os.fsync(file.fileno())
-        if os.name == "nt":
-            file.close()  # an open file cannot be moved there
-        beside.replace(path)
-    _flush_folder(path.parent)
+    try:
+        _remove_leavings(path.parent)
+        with _file_beside(path, 0o666 if before is None and mode is None else 0o600) as made:
+            beside, file = made
+            file.writelines(parts)
+            file.flush()
+            if mode is not None:
+                beside.chmod(mode)
+            elif before is not None:
+                _take_after(beside, before)
+            os.fsync(file.fileno())
+            if os.name == "nt":
+                file.close()  # an open file cannot be moved there
+            beside.replace(path)
+        _flush_folder(path.parent)
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = str(path)  # what a descriptor raises, such as that the disk is full
+        raise
 
 
 @contextmanager
