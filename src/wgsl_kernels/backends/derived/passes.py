@@ -2,9 +2,9 @@
 
 Where rows are many, an invocation takes a whole row, forwards and then backwards. Else a row goes
 in parts of about the square root of its length: one pass combines each part, one what is before
-each; cotangents of accumulators then go from part to part backwards, by the slopes of ``combine``, and in
-the last pass from element to element. Where the upstream gradient meets every element, a pass
-collects what the results of a part give what is before it, in front of that.
+each; cotangents of accumulators then go from part to part backwards, by the slopes of ``combine``,
+and in the last pass from element to element. Where the upstream gradient meets every element, a
+pass collects what the results of a part give what is before it, in front of that.
 """
 
 from __future__ import annotations
