@@ -109,7 +109,7 @@ def test_integers_are_checked_at_the_door_and_widened_at_the_end(backend: str) -
             [
                 node("Cast", ["a"], ["f"], to=FLOAT),
                 node("Mul", ["f", "f"], ["g"]),
-                node("Cast", ["g"], ["y"], to=INT64),
+                node("CastLike", ["g", "small"], ["y"]),
             ],
             [1, 1 << 17],
             1 << 34,

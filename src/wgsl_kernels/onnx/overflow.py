@@ -13,6 +13,7 @@ from wgsl_kernels.engine.environment.errors import NumericsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.types import element, limits
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -43,7 +44,7 @@ def check_integers(node: OnnxNode, inputs: Sequence[Any]) -> None:
         inputs: What its function takes.
 
     Raises:
-        NumericsError: There is one; names the node, the value and its index.
+        NumericsError: There is one; names the operator, the value and its index.
     """
     type_ = element(node.out_types[0])
     if node.domain or type_ not in _WIDER or node.op not in _ARITHMETIC | _CASTS:
@@ -60,6 +61,8 @@ def check_integers(node: OnnxNode, inputs: Sequence[Any]) -> None:
 
 
 def _values(x: Any) -> Array:
+    if isinstance(x, Constant):
+        return x.array
     found: Array = x.numpy() if isinstance(x, (Tensor, Variable)) else np.asarray(x)
     return found
 
