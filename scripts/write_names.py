@@ -3,7 +3,8 @@
 Each op's ``@public(…)`` says it; see `wgsl_kernels.engine.registry.public_names`. The package is
 not imported, so that this runs where that fails. `python scripts/write_names.py` writes anew:
 
-- in public_ops.py, linalg.py and fft.py what the package and its namespaces import of the ops;
+- in ops/names/public_ops.py, linalg.py and fft.py what the package and its namespaces import of
+  the ops;
 - in engine/tensors/methods.py the methods of tensors;
 - in tfjs.py TensorFlow.js's names that are not ours.
 """
@@ -78,7 +79,7 @@ def written() -> dict[Path, str]:
     """Return each file as it should be."""
     found = ops()
     parts = [
-        ("public_ops.py", IMPORTS, _imports(found, "wk")),
+        ("ops/names/public_ops.py", IMPORTS, _imports(found, "wk")),
         ("linalg.py", IMPORTS, _imports(found, "linalg")),
         ("fft.py", IMPORTS, _imports(found, "fft")),
         ("engine/tensors/methods.py", METHODS, _methods(found)),

@@ -98,8 +98,8 @@ from wgsl_kernels.ops.names.foreign_names import provide_foreign_names as _provi
 from wgsl_kernels.ops.names.methods import bind_methods as _bind_methods
 from wgsl_kernels.ops.names.namespace import __array_namespace_info__ as __array_namespace_info__
 from wgsl_kernels.ops.names.operators import bind_operators as _bind_operators
+from wgsl_kernels.ops.names.public_ops import *  # noqa: F403  it re-exports the ops
 from wgsl_kernels.ops.random import random as random
-from wgsl_kernels.public_ops import *  # noqa: F403  it re-exports the ops
 from wgsl_kernels.saving import load as load
 from wgsl_kernels.saving import save as save
 

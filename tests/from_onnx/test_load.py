@@ -95,6 +95,44 @@ def test_integers_are_checked_at_the_door_and_widened_at_the_end(backend: str) -
             double(np.array([0, 1 << 32]))
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("nodes", "given", "value"),
+    [
+        ([node("Add", ["a", "a"], ["y"])], [5, 1 << 30], 1 << 31),
+        ([node("Mul", ["a", "a"], ["y"])], [2, 1 << 20], 1 << 40),
+        ([node("Sub", ["small", "a"], ["y"])], [1, 2], -(1 << 31) - 1),
+        ([node("CumSum", ["a", "axis"], ["y"])], [1, (1 << 31) - 1], 1 << 31),
+        ([node("MatMul", ["a", "a"], ["y"])], [1 << 16, 1], (1 << 32) + 1),
+        ([node("ReduceSum", ["a"], ["y"], keepdims=0)], [1 << 30, 1 << 30], 1 << 31),
+        (
+            [
+                node("Cast", ["a"], ["f"], to=FLOAT),
+                node("Mul", ["f", "f"], ["g"]),
+                node("CastLike", ["g", "small"], ["y"]),
+            ],
+            [1, 1 << 17],
+            1 << 34,
+        ),
+    ],
+)
+def test_integers_that_leave_32_bits_raise_where_numerics_are_checked(
+    nodes: list[onnx.NodeProto], given: list[int], value: int, backend: str
+) -> None:
+    constants = {"small": np.array(-(1 << 31) + 1), "axis": np.array(0)}
+    proto = model(nodes, {"a": (INT64, [2])}, {"y": (INT64, None)}, constants)
+    with wk.use_backend(backend), wk.config.using(check_numerics=True):
+        f = wk.onnx.load(proto)
+        fits = np.array([1, 0])
+        np.testing.assert_array_equal(
+            f.numpy(fits)[0], peer(proto.SerializeToString(), {"a": fits})[0]
+        )
+        with pytest.raises(
+            wk.NumericsError, match=rf"holds {value} at .*int64 is computed in int32"
+        ):
+            f(np.array(given))
+
+
 def test_float64_lives_on_cpu_and_says_so() -> None:
     proto = model(
         [node("Exp", ["a"], ["y"])],

@@ -62,6 +62,21 @@ def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path
     assert said
 
 
+@pytest.mark.parametrize("kind", ["bool", "float32"])
+def test_a_query_that_may_attend_to_no_key_gives_zeros(kind: str, tmp_path: Path) -> None:
+    x = np.random.default_rng(3).standard_normal((2, 3, 4)).astype(np.float32)
+    allowed = np.array([[True, False, True], [False] * 3, [True] * 3])
+    mask = allowed if kind == "bool" else np.where(allowed, 0, -np.inf).astype(np.float32)
+
+    def f(x: wk.Tensor, mask: wk.Tensor) -> wk.Tensor:
+        return wk.scaled_dot_product_attention(x, x, x, mask=mask)
+
+    wk.onnx.save(f, tmp_path / "f.onnx", {"x": x, "mask": mask})
+    (found,) = peer(tmp_path / "f.onnx", {"x": x, "mask": mask})
+    np.testing.assert_allclose(found, f(wk.tensor(x), wk.tensor(mask)).numpy(), atol=2e-6)
+    assert not found[:, 1].any()
+
+
 def test_a_network_of_layers_is_saved_with_its_weights(tmp_path: Path) -> None:
     wk.random.seed(0)
     net = wk.nn.sequential(

@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.registry import announce_change
 from wgsl_kernels.ops.linear_algebra import attention, attention_gradient
-from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes, blocks_of
+from wgsl_kernels.ops.linear_algebra.attention_blocks import AttentionSizes, blocks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -160,7 +160,7 @@ def test_a_mask_above_the_binding_limit_is_read_in_parts(
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("most", [1, 7, 24, 100, 1000])
 def test_blocks_cover_every_row_once(most: int, causal: bool) -> None:
-    sizes = Sizes(2, 3, 2, 5, 9, 4, 4)
+    sizes = AttentionSizes(2, 3, 2, 5, 9, 4, 4)
     met = np.zeros((sizes.groups, sizes.rows), int)
     for block in blocks_of(sizes, most, causal=causal):
         rows = np.arange(block.row, block.row + block.rows)

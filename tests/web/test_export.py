@@ -56,6 +56,17 @@ def test_a_folder_has_all_that_a_page_needs(tmp_path: Path) -> None:
     assert wk.sum(table).item() == 30.0
 
 
+def test_empty_views_are_results(tmp_path: Path) -> None:
+    def f(x: wk.Tensor) -> dict[str, wk.Tensor]:
+        return {"given": x.T[:, :0], "computed": wk.matrix_transpose(x + 1.0)[:, 2:], "y": x * 2.0}
+
+    found = program(wk.web.export(f, tmp_path / "out", {"x": ONES}))
+    shapes = {one["name"]: one["shape"] for one in found["outputs"]}
+    assert shapes == {"given": [3, 0], "computed": [3, 0], "y": [2, 3]}
+    buffers = [found["buffers"][one["buffer"]] for one in found["outputs"]]
+    assert [one["role"] for one in buffers] == ["constant", "constant", "output"]
+
+
 def test_it_needs_no_more_than_every_adapter_has(tmp_path: Path) -> None:
     def f(**given: wk.Tensor) -> Any:
         return wk.concat([wk.softmax(one) for one in given.values()], axis=0)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from wgsl_kernels.onnx import CoverageRow, Model
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 TOLERANCE = 1e-4
 """Of the largest value of a node's output: beyond it two backends differ."""
@@ -48,7 +48,7 @@ class NodeRow:
 
 
 @dataclass(frozen=True)
-class Difference:
+class NodeDifference:
     """How far a node's output on ``webgpu`` is from that on ``cpu``.
 
     Attributes:
@@ -115,7 +115,7 @@ def nodes_of(model: Model, given: dict[str, Any]) -> list[NodeRow]:
     rows: list[NodeRow] = []
     last = [time.perf_counter()]
 
-    def note(node: Node, found: tuple[Any, ...]) -> None:
+    def note(node: OnnxNode, found: tuple[Any, ...]) -> None:
         synchronize()
         spent = time.perf_counter() - last[0]
         rows.append(NodeRow(node.name, node.op, _shapes(found), round(1e3 * spent, 3)))
@@ -162,23 +162,23 @@ def show_facts(to: Console, facts: dict[str, Any]) -> None:
     to.print(table)
 
 
-def differences_of(model: Model, given: dict[str, Any]) -> list[Difference]:
+def differences_of(model: Model, given: dict[str, Any]) -> list[NodeDifference]:
     """Return for each node how far its outputs on ``webgpu`` are from those on ``cpu``."""
     with use_backend("cpu"):
         here = _traced(model, given)
     with use_backend("webgpu"):
         there = _traced(model, given)
     return [
-        Difference(node.name, node.op, max(map(_error, want, got), default=0.0))
+        NodeDifference(node.name, node.op, max(map(_error, want, got), default=0.0))
         for (node, want), (_, got) in zip(here, there, strict=True)
     ]
 
 
-def _traced(model: Model, given: dict[str, Any]) -> list[tuple[Node, list[Any]]]:
+def _traced(model: Model, given: dict[str, Any]) -> list[tuple[OnnxNode, list[Any]]]:
     """Return each node of a run with its outputs as arrays."""
-    seen: list[tuple[Node, list[Any]]] = []
+    seen: list[tuple[OnnxNode, list[Any]]] = []
 
-    def note(node: Node, found: tuple[Any, ...]) -> None:
+    def note(node: OnnxNode, found: tuple[Any, ...]) -> None:
         seen.append((node, [np.asarray(x.numpy()) for x in found if isinstance(x, Tensor)]))
 
     model.trace(note, **given)
@@ -199,7 +199,7 @@ def _error(want: Any, got: Any) -> float:
     return float(np.abs(a[both] - b[both]).max(initial=0.0)) / (scale or 1.0)
 
 
-def show_differences(to: Console, rows: Sequence[Difference]) -> bool:
+def show_differences(to: Console, rows: Sequence[NodeDifference]) -> bool:
     """Print the worst node and the first that differs; return whether there is none."""
     if not rows:
         to.print("no node")

@@ -203,7 +203,7 @@ def auc(bins: int = 1000) -> AUC:
     """Return a metric: the area under the ROC curve, from a histogram of the scores.
 
     Args:
-        bins: How many scores are told apart, evenly spaced from 0 to 1; at least 2.
+        bins: How many scores are distinguished, evenly spaced from 0 to 1; at least 2.
 
     Raises:
         ArgumentError: ``bins`` is below 2.

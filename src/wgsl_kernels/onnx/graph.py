@@ -64,7 +64,7 @@ class Constant:
 
 
 @dataclass(eq=False)
-class Node:
+class OnnxNode:
     """An operator with what it reads and gives.
 
     Attributes:
@@ -132,7 +132,7 @@ class Graph:
     inputs: tuple[ValueInfo, ...]
     outputs: tuple[ValueInfo, ...]
     constants: dict[str, Constant]
-    nodes: list[Node]
+    nodes: list[OnnxNode]
     dead: list[tuple[str, ...]] = field(default_factory=list)
 
     def reads(self) -> Iterator[str]:

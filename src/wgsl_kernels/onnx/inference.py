@@ -23,7 +23,7 @@ def result_types(
     in_types: tuple[str, ...],
     count: int,
 ) -> tuple[str, ...]:
-    """Return ONNX's names of the types of a node's outputs; "" where they cannot be told.
+    """Return ONNX's names of the types of a node's outputs; "" where they are unknown.
 
     Args:
         schema: What ``onnx.defs`` has of the operator.

@@ -10,9 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.onnx.writing import Writer
+    from wgsl_kernels.onnx.writing import ModelWriter
 
-    Rule = Callable[[Writer, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
+    Rule = Callable[[ModelWriter, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
 
 OPSET = 21
 """The version of ONNX's operators that the rules write."""
@@ -52,9 +52,9 @@ _ACTIVATIONS = {"linear": "", "relu": "Relu", "sigmoid": "Sigmoid", "elu": "Elu"
 
 OF_BOOL = frozenset(
     {
-        "All", "Any", "BroadcastTo", "Cast", "Concat", "Equal", "ExpandDims", "GatherV2",
-        "Identity", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "NotEqual", "Pack",
-        "Reshape", "Reverse", "Select", "Slice", "SplitV", "Tile", "Transpose", "Unpack",
+        "All", "Any", "Attention", "BroadcastTo", "Cast", "Concat", "Equal", "ExpandDims",
+        "GatherV2", "Identity", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "NotEqual",
+        "Pack", "Reshape", "Reverse", "Select", "Slice", "SplitV", "Tile", "Transpose", "Unpack",
     }
 )  # fmt: skip
 """Kernels whose operators take bool."""
@@ -66,7 +66,7 @@ class CannotSay(Exception):  # noqa: N818  it is caught where the kernel is know
 
 def _map(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         if xs[0].dtype != ys[0].dtype and op not in ("IsNaN", "IsInf"):
             return [w.emit(op, [w.cast(w.name(xs[0]), ys[0].dtype)])]
@@ -86,7 +86,7 @@ def _map(op: str) -> Rule:
 
 def _binary(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         names = [w.name(x) for x in xs]
         if op in ("And", "Or", "Xor"):
@@ -112,7 +112,7 @@ def _axes(attrs: Mapping[str, Any], ndim: int) -> list[int]:
 
 def _reduction(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         logical = op in ("All", "Any")
         kind = {"All": "ReduceMin", "Any": "ReduceMax"}.get(op, f"Reduce{op}")
@@ -129,7 +129,7 @@ def _reduction(op: str) -> Rule:
 
 def _extreme_place(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         if xs[0].ndim == 0 or attrs["axis"] is None or xs[0].dtype == "bool":
             raise CannotSay("without an axis, or of bool")
@@ -140,21 +140,23 @@ def _extreme_place(op: str) -> Rule:
 
 
 def _reshape(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     return [w.reshaped(w.name(xs[0]), ys[0].shape)]
 
 
 def _softmax(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         return [w.emit(op, [w.name(xs[0])], axis=int(attrs.get("axis", attrs.get("dim", -1))))]
 
     return rule
 
 
-def _matmul(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _matmul(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     names = []
     for key, x in zip(("transpose_a", "transpose_b"), xs, strict=False):
         name = w.cast(w.name(x), ys[0].dtype, x.dtype)
@@ -168,7 +170,7 @@ def _matmul(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence
     return [_activated(w, found, xs, attrs)]
 
 
-def _activated(w: Writer, x: str, xs: Sequence[Any], attrs: Mapping[str, Any]) -> str:
+def _activated(w: ModelWriter, x: str, xs: Sequence[Any], attrs: Mapping[str, Any]) -> str:
     name = attrs.get("activation", "linear")
     if name == "leakyrelu":
         return w.emit("LeakyRelu", [x], alpha=float(attrs["leakyrelu_alpha"]))
@@ -209,7 +211,7 @@ def _window(attrs: Mapping[str, Any], x: Any, size: Sequence[int]) -> dict[str, 
 
 
 def _with_channels_first(
-    w: Writer, x: Any, attrs: Mapping[str, Any], run: Callable[[str], str]
+    w: ModelWriter, x: Any, attrs: Mapping[str, Any], run: Callable[[str], str]
 ) -> str:
     """Return what ``run`` makes of ``x`` with channels first, in the layout that ``x`` has."""
     if not attrs.get("data_format", "NHWC").endswith("C"):
@@ -220,7 +222,7 @@ def _with_channels_first(
 
 
 def _convolution(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, filters, *more = xs
     count = x.ndim - 2
@@ -240,7 +242,7 @@ def _convolution(
 
 
 def _depthwise(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, filters = xs[:2]
     high, wide, channels, times = filters.shape
@@ -254,7 +256,7 @@ def _depthwise(
 
 def _pool(op: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         count = xs[0].ndim - 2
         size = _numbers(attrs["filter_size"], count)
@@ -265,7 +267,7 @@ def _pool(op: str) -> Rule:
 
 
 def _batch_norm(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, mean, variance, offset, scale = xs
     kind = w.number(attrs["variance_epsilon"], x.dtype)
@@ -277,7 +279,7 @@ def _batch_norm(
 
 
 def _layer_norm(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     x, scale, offset = xs
     axis = attrs["axis"] % x.ndim
@@ -287,7 +289,9 @@ def _layer_norm(
     return [w.emit("LayerNormalization", given, axis=axis, epsilon=float(attrs["epsilon"]))]
 
 
-def _slice(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _slice(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     begin = [
         b % n if n else 0 for b, n in zip(_numbers(attrs["begin"], 1), xs[0].shape, strict=False)
     ]
@@ -296,7 +300,7 @@ def _slice(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
 
 
 def _reverse(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     dims = range(xs[0].ndim) if attrs["dims"] is None else attrs["dims"]
     axes = [d % xs[0].ndim for d in (dims if not isinstance(dims, int) else (dims,))]
@@ -304,7 +308,9 @@ def _reverse(
     return [w.sliced(w.name(xs[0]), [-1] * count, [-(1 << 62)] * count, axes, [-1] * count)]
 
 
-def _split(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _split(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     axis = attrs["axis"] % xs[0].ndim
     stacked = len(ys[0].shape) < xs[0].ndim
     sizes = [1 if stacked else y.shape[axis] for y in ys]
@@ -313,41 +319,104 @@ def _split(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
     return [w.reshaped(one, ys[0].shape) for one in found] if stacked else found
 
 
-def _concat(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _concat(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     return [w.emit("Concat", [w.name(x) for x in xs], axis=int(attrs["axis"]))]
 
 
-def _pack(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _pack(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     axis = attrs["axis"] % ys[0].ndim
     shape = [1 if i == axis else n for i, n in enumerate(ys[0].shape)]
     return [w.emit("Concat", [w.reshaped(w.name(x), shape) for x in xs], axis=axis)]
 
 
-def _pad(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _pad(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     pairs = attrs["paddings"]
     widths = np.array([a for a, _ in pairs] + [b for _, b in pairs], np.int64)
     value = w.number(attrs["constant_value"], xs[0].dtype)
     return [w.emit("Pad", [w.name(xs[0]), w.constant(widths), value])]
 
 
-def _gather(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _mirrored(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
+    """Take elements where ONNX's Pad has no such mode, or copies no element twice."""
+    name, mode = w.name(xs[0]), attrs["mode"]
+    pairs = [tuple(map(int, pair)) for pair in attrs["paddings"]]
+    fits = all(max(pair) < n or not any(pair) for pair, n in zip(pairs, xs[0].shape, strict=True))
+    if mode == "edge" or (mode in ("reflect", "wrap") and fits):
+        widths = np.array([a for a, _ in pairs] + [b for _, b in pairs], np.int64)
+        return [w.emit("Pad", [name, w.constant(widths)], mode=mode)]
+    for axis, (pair, length) in enumerate(zip(pairs, xs[0].shape, strict=True)):
+        if any(pair):
+            places = np.pad(np.arange(length), pair, mode=mode)
+            name = w.emit("Gather", [name, w.constant(places)], axis=axis)
+    return [name]
+
+
+def _attention(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
+    """Write products and a softmax: the operator Attention gives NaN where no key is allowed."""
+    query, key, value, mask = xs
+    batch, heads, steps, size = query.shape
+    key_heads, length = key.shape[1:3]
+    if not length:
+        raise CannotSay("of no keys")
+    dtype = query.dtype
+    grouped = (batch, key_heads, heads // key_heads * steps)  # queries side by side share a key
+    q = w.reshaped(
+        w.emit("Mul", [w.name(query), w.number(attrs["scale"], dtype)]), (*grouped, size)
+    )
+    k = w.emit("Transpose", [w.name(key)], perm=[0, 1, 3, 2])
+    scores = w.reshaped(w.emit("MatMul", [q, k]), (batch, heads, steps, length))
+    least = w.number(-np.inf, dtype)
+    if mask is not None and mask.dtype == "bool":
+        scores = w.emit("Where", [w.name(mask), scores, least])
+    elif mask is not None:
+        scores = w.emit("Add", [scores, w.name(mask)])
+    if attrs["causal"]:
+        allowed = np.tri(steps, length, length - steps, dtype=np.bool_)
+        scores = w.emit("Where", [w.constant(allowed), scores, least])
+    lowest = w.number(np.finfo(str(dtype)).min, dtype)
+    weights = w.emit("Softmax", [w.emit("Max", [scores, lowest])], axis=-1)
+    weights = w.emit("Where", [w.emit("Equal", [scores, least]), w.number(0, dtype), weights])
+    found = w.emit("MatMul", [w.reshaped(weights, (*grouped, length)), w.name(value)])
+    log_sums = w.emit("ReduceLogSumExp", [scores, w.constant(np.array([-1]))], keepdims=0)
+    return [w.reshaped(found, ys[0].shape), log_sums]
+
+
+def _gather(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     if attrs.get("batch_dims"):
         raise CannotSay("with batch_dims")
     return [w.emit("Gather", [w.name(one) for one in xs], axis=int(attrs["axis"]))]
 
 
-def _clip(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _clip(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     bounds = [w.number(attrs[f"clip_value_{one}"], xs[0].dtype) for one in ("min", "max")]
     return [w.emit("Clip", [w.name(xs[0]), *bounds])]
 
 
-def _select(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _select(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     kind = "int32" if ys[0].dtype == "bool" else ys[0].dtype  # ONNX Runtime has none of bool
     both = [w.cast(w.name(x), kind, x.dtype) for x in xs[1:]]
     return [w.cast(w.emit("Where", [w.name(xs[0]), *both]), ys[0].dtype, kind)]
 
 
-def _leaky(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]) -> list[str]:
+def _leaky(
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+) -> list[str]:
     if xs[0].dtype == "int32":
         raise CannotSay("of int32")
     return [w.emit("LeakyRelu", [w.name(xs[0])], alpha=float(attrs["alpha"]))]
@@ -355,7 +424,7 @@ def _leaky(w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[
 
 def _shaped(op: str, key: str) -> Rule:
     def rule(
-        w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+        w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         return [w.emit(op, [w.name(xs[0]), w.constant(np.array(attrs[key], np.int64))])]
 
@@ -363,7 +432,7 @@ def _shaped(op: str, key: str) -> Rule:
 
 
 def _running(
-    w: Writer, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
+    w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     axis = w.constant(np.array(attrs["axis"], np.int64))
     options = {name: int(attrs[name]) for name in ("exclusive", "reverse")}
@@ -377,6 +446,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **{name: _reduction(name) for name in ("All", "Any", "Max", "Mean", "Min", "Prod", "Sum")},
         "ArgMax": _extreme_place("ArgMax"),
         "ArgMin": _extreme_place("ArgMin"),
+        "Attention": _attention,
         "AvgPool": _pool("AveragePool"),
         "AvgPool3D": _pool("AveragePool"),
         "BatchMatMul": _matmul,
@@ -400,6 +470,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "LogSoftmax": _softmax("LogSoftmax"),
         "MaxPool": _pool("MaxPool"),
         "MaxPool3D": _pool("MaxPool"),
+        "MirrorPad": _mirrored,
         "NotEqual": lambda w, xs, attrs, ys: [w.emit("Not", _binary("Equal")(w, xs, attrs, ys))],
         "Pack": _pack,
         "PadV2": _pad,

@@ -13,19 +13,20 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, Sh
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.onnx import ops, registry
+from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, run_graph
 from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Mapping
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Graph, Node, ValueInfo
+    from wgsl_kernels.onnx.graph import Graph, OnnxNode, ValueInfo
 
 
 def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False) -> Model:
@@ -95,7 +96,7 @@ class Model:
         return self._graph.outputs
 
     @property
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[OnnxNode, ...]:
         """The nodes that run, in order."""
         return tuple(self._graph.nodes)
 
@@ -132,7 +133,7 @@ class Model:
         return self._forward(*given)
 
     def trace(
-        self, observe: Callable[[Node, tuple[Any, ...]], None], *inputs: Any, **named: Any
+        self, observe: Callable[[OnnxNode, tuple[Any, ...]], None], *inputs: Any, **named: Any
     ) -> tuple[Any, ...]:
         """Return the outputs, and call a function with each node and what it gave.
 

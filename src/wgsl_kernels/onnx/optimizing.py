@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.onnx.graph import Constant
+from wgsl_kernels.onnx.placing import DRAWS
 from wgsl_kernels.onnx.running import run_node
 from wgsl_kernels.onnx.types import released
 
@@ -18,12 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Graph, Node
+    from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
-_DRAWS = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
-    | {"RandomUniformLike"}
-)
 _GROWS = frozenset({"ConstantOfShape", "Expand", "Tile", "Pad", "Range", "Resize", "Upsample"})
 _MOST = 1 << 28
 """Elements of a folded constant that is made larger than what it is made of."""
@@ -80,7 +77,7 @@ def optimise(graph: Graph, *, trainable: bool) -> Optimised:
 
 def _fold_constants(graph: Graph, fixed: set[str]) -> int:
     """Compute nodes of constants alone, on the cpu backend."""
-    kept: list[Node] = []
+    kept: list[OnnxNode] = []
     for node in graph.nodes:
         if not _is_foldable(graph, node, fixed):
             kept.append(node)
@@ -109,8 +106,8 @@ def released_constant(value: Array | Constant, type_: str) -> Array:
     return value.array if isinstance(value, Constant) else released(value, type_)
 
 
-def _is_foldable(graph: Graph, node: Node, fixed: set[str]) -> bool:
-    if node.op in _DRAWS or next(node.graphs(), None) is not None:
+def _is_foldable(graph: Graph, node: OnnxNode, fixed: set[str]) -> bool:
+    if node.op in DRAWS or node.op == "Dropout" or next(node.graphs(), None) is not None:
         return False
     if not all(name in fixed or not name for name in node.inputs):
         return False
@@ -121,7 +118,7 @@ def _is_foldable(graph: Graph, node: Node, fixed: set[str]) -> bool:
     return _size(graph, node) <= _MOST
 
 
-def _size(graph: Graph, node: Node) -> float:
+def _size(graph: Graph, node: OnnxNode) -> float:
     """Return an upper bound of the elements that a node makes of small constants."""
     arrays = [graph.constants[name].array for name in node.inputs if name]
     if node.op in ("ConstantOfShape", "Expand"):
@@ -147,7 +144,7 @@ def _uses(graph: Graph) -> dict[str, int]:
 def _drop_dead(graph: Graph) -> int:
     """Drop nodes and constants that nothing reads, and names of outputs that nothing reads."""
     wanted = {one.name for one in graph.outputs}
-    kept: list[Node] = []
+    kept: list[OnnxNode] = []
     for node in reversed(graph.nodes):
         if not any(name in wanted for name in node.outputs):
             continue
@@ -167,7 +164,7 @@ def _fold_norms(graph: Graph) -> int:
     """
     makers = {name: node for node in graph.nodes for name in node.outputs if name}
     uses = _uses(graph)
-    kept: list[Node] = []
+    kept: list[OnnxNode] = []
     for node in graph.nodes:
         maker = makers.get(node.inputs[0]) if node.inputs else None
         if maker is None or not _is_foldable_norm(graph, node, maker, uses):
@@ -197,7 +194,7 @@ def _fold_norms(graph: Graph) -> int:
     return count
 
 
-def _is_foldable_norm(graph: Graph, node: Node, maker: Node, uses: dict[str, int]) -> bool:
+def _is_foldable_norm(graph: Graph, node: OnnxNode, maker: OnnxNode, uses: dict[str, int]) -> bool:
     return (
         node.op == "BatchNormalization"
         and maker.op == "Conv"

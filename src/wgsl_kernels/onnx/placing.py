@@ -9,7 +9,7 @@ from wgsl_kernels.onnx.types import element
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.onnx.graph import Constant, Graph, Node
+    from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode
 
 _NOT_RECORDED = frozenset({"complex128", "double", "string"})
 """Element types that live on the host."""
@@ -30,10 +30,11 @@ _READS = frozenset(
     }
 )
 """Operators that read values of the device, whatever their inputs are."""
-_DRAWS = frozenset(
+DRAWS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
     | {"RandomUniformLike"}
 )
+"""Operators that draw random numbers; ``Dropout`` does so in training."""
 
 
 def graphs_in(graph: Graph) -> Iterator[Graph]:
@@ -75,7 +76,7 @@ def reason_not_replayed(graph: Graph) -> str | None:
         is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
         if node.op in _READS or is_scatter or any(True for _ in node.graphs()):
             return f"node {node.name!r} ({node.op}) reads values of the device"
-        if node.op in _DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
+        if node.op in DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"
         for i, name in enumerate(node.inputs):
             if name and i in node.implementation.host and name not in known:
@@ -88,12 +89,12 @@ def reason_not_replayed(graph: Graph) -> str | None:
     return None
 
 
-def _is_known(node: Node, known: set[str]) -> bool:
+def _is_known(node: OnnxNode, known: set[str]) -> bool:
     """Say whether a node's outputs are on the host, whatever the values of the inputs are."""
     if node.op in _FROM_SHAPES or (node.op == "ConstantOfShape" and _is_int64(node)):
         return True
     return node.numpy is not None and all(name in known for name in node.inputs if name)
 
 
-def _is_int64(node: Node) -> bool:
+def _is_int64(node: OnnxNode) -> bool:
     return node.out_types[0] == "tensor(int64)"

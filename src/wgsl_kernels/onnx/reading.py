@@ -11,7 +11,7 @@ from onnx import defs, helper, numpy_helper
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.files import type_name
-from wgsl_kernels.onnx.graph import Constant, Graph, Node, ValueInfo
+from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode, ValueInfo
 from wgsl_kernels.onnx.inference import result_types
 from wgsl_kernels.onnx.types import CARRIERS, element, element_of, tensor_type
 
@@ -38,8 +38,8 @@ def read_graph(model: onnx.ModelProto, folder: str = "") -> Graph:
         ArgumentError: Operators are unknown, all of which the message names; a node reads what
             nothing gives; a tensor's data is not what its shape says.
     """
-    reader = _Reader(model, folder)
-    graph = reader.graph(model.graph, {}, _Names())
+    reader = _GraphReader(model, folder)
+    graph = reader.graph(model.graph, {}, _BodyNames())
     if reader.missing:
         count = len(reader.missing)
         raise ArgumentError(
@@ -51,7 +51,7 @@ def read_graph(model: onnx.ModelProto, folder: str = "") -> Graph:
     return graph
 
 
-class _Names:
+class _BodyNames:
     """What names of a function's body become in the graph that it is expanded into."""
 
     def __init__(
@@ -74,7 +74,7 @@ class _Names:
         return self.bound.get(name, self.prefix + name)
 
 
-class _Reader:
+class _GraphReader:
     def __init__(self, model: onnx.ModelProto, folder: str) -> None:
         self.folder = folder
         self.opsets = _versions(model.opset_import)
@@ -91,7 +91,7 @@ class _Reader:
                 f"installed package onnx knows {newest}. Use a newer one."
             )
 
-    def graph(self, proto: onnx.GraphProto, around: Scope, names: _Names) -> Graph:
+    def graph(self, proto: onnx.GraphProto, around: Scope, names: _BodyNames) -> Graph:
         """Return a graph; ``around`` has the types of what it may read from outside."""
         scope = dict(around)
         constants: dict[str, Constant] = {}
@@ -121,9 +121,9 @@ class _Reader:
         protos: Iterable[onnx.NodeProto],
         scope: Scope,
         constants: dict[str, Constant],
-        names: _Names,
-    ) -> list[Node]:
-        found: list[Node] = []
+        names: _BodyNames,
+    ) -> list[OnnxNode]:
+        found: list[OnnxNode] = []
         for proto in protos:
             shown = names.prefix.rstrip("/") or proto.name or f"{proto.op_type} -> {_first(proto)}"
             for name in map(names, proto.input):
@@ -144,9 +144,9 @@ class _Reader:
         proto: onnx.NodeProto,
         scope: Scope,
         constants: dict[str, Constant],
-        names: _Names,
+        names: _BodyNames,
         shown: str,
-    ) -> list[Node]:
+    ) -> list[OnnxNode]:
         """Return what runs for a node: itself, or the nodes of a function."""
         domain = _domain(proto.domain)
         version = (names.opsets or self.opsets).get(domain, self.opsets.get(domain, 0))
@@ -182,7 +182,7 @@ class _Reader:
                 self._declare(outputs, out_types, scope, shown)
                 since = schema.since_version
                 return [
-                    Node(
+                    OnnxNode(
                         proto.op_type,
                         domain,
                         shown,
@@ -227,9 +227,9 @@ class _Reader:
         proto: onnx.NodeProto,
         scope: Scope,
         constants: dict[str, Constant],
-        names: _Names,
+        names: _BodyNames,
         shown: str,
-    ) -> list[Node]:
+    ) -> list[OnnxNode]:
         """Return the nodes of a function's body, under names of their own."""
         given = {one.name: one for one in function.attribute_proto} | dict(attributes)
         prefix = f"{names.prefix}{proto.op_type}.{_first(proto)}/"
@@ -243,7 +243,7 @@ class _Reader:
         taken = {inner for inner in results if inner in bound}  # an input that is also an output
         bound |= {inner: outer for inner, outer in results.items() if inner not in taken}
         opsets = _versions(function.opset_import)
-        inner_names = _Names(prefix, bound, given, self.opsets | opsets, names.depth + 1)
+        inner_names = _BodyNames(prefix, bound, given, self.opsets | opsets, names.depth + 1)
         nodes = self._nodes(function.node, scope, constants, inner_names)
         return [
             node if node.name != prefix.rstrip("/") else _renamed(node, shown) for node in nodes
@@ -255,7 +255,7 @@ class _Reader:
         proto: onnx.NodeProto,
         attributes: Mapping[str, onnx.AttributeProto],
         scope: Scope,
-        names: _Names,
+        names: _BodyNames,
         version: int,
     ) -> onnx.FunctionProto | None:
         """Return the function that a schema has of its operator, or None."""
@@ -289,7 +289,7 @@ class _Reader:
             found.tensor_type.elem_type = onnx.TensorProto.DataType.Value(kind)
         return found
 
-    def _bound(self, one: onnx.AttributeProto, names: _Names) -> onnx.AttributeProto | None:
+    def _bound(self, one: onnx.AttributeProto, names: _BodyNames) -> onnx.AttributeProto | None:
         """Return an attribute, or what a function's caller gave for it; None for nothing."""
         if not one.ref_attr_name:
             return one
@@ -301,7 +301,7 @@ class _Reader:
         found.name = one.name
         return found
 
-    def _attribute(self, one: onnx.AttributeProto, scope: Scope, names: _Names) -> Any:
+    def _attribute(self, one: onnx.AttributeProto, scope: Scope, names: _BodyNames) -> Any:
         kinds = onnx.AttributeProto
         if one.type == kinds.GRAPH:
             return self.graph(one.g, scope, names)
@@ -318,7 +318,7 @@ class _Reader:
             return tuple(text.decode("utf-8", "replace") for text in value)
         return tuple(value) if one.type in (kinds.INTS, kinds.FLOATS) else value
 
-    def _constant(self, proto: onnx.NodeProto, name: str, names: _Names) -> Array:
+    def _constant(self, proto: onnx.NodeProto, name: str, names: _BodyNames) -> Array:
         """Return what a node ``Constant`` has as its one attribute."""
         kinds = {"value_int": "int64", "value_ints": "int64"}
         kinds |= {"value_float": "float32", "value_floats": "float32"}
@@ -408,7 +408,7 @@ def _check(
         raise ArgumentError(f"load: {op} at {shown!r} lacks the attribute {missing[0]!r}.")
 
 
-def _renamed(node: Node, shown: str) -> Node:
+def _renamed(node: OnnxNode, shown: str) -> OnnxNode:
     node.name = shown
     return node
 

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.narrow import fit
+from wgsl_kernels.onnx.overflow import check_integers
 from wgsl_kernels.onnx.types import carried, element, numpy_type
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Graph, Node
+    from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
 _MISFITS = (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError)
 """What arithmetic on lengths and axes raises where they do not fit."""
@@ -31,7 +34,7 @@ def run_graph(
     graph: Graph,
     given: Sequence[Value],
     around: Mapping[str, Value] | None = None,
-    observe: Callable[[Node, tuple[Value, ...]], None] | None = None,
+    observe: Callable[[OnnxNode, tuple[Value, ...]], None] | None = None,
 ) -> tuple[Value, ...]:
     """Return the outputs of a graph.
 
@@ -55,7 +58,9 @@ def run_graph(
     return tuple(values[one.name] for one in graph.outputs)
 
 
-def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -> tuple[Value, ...]:
+def run_node(
+    node: OnnxNode, inputs: Sequence[Value], values: Mapping[str, Value]
+) -> tuple[Value, ...]:
     """Return what a node gives, each output as its type has it; see `run_graph`."""
     row = node.implementation
     arrays = [one.array if isinstance(one, Constant) else one for one in inputs]
@@ -66,12 +71,11 @@ def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -
             found = row.function(
                 node, lambda graph, given: run_graph(graph, given, values), *inputs
             )
-        elif row.raw:
-            found = row.function(node, *inputs)
         else:
-            found = row.function(
-                node, *(host(x) if i in row.host else device(x) for i, x in enumerate(inputs))
-            )
+            given = inputs if row.raw else _placed(inputs, row.host)
+            found = row.function(node, *given)
+            if config.is_on("check_numerics", context.current()):
+                check_integers(node, given)
     except WgslKernelsError as error:
         error.add_note(f"in node {node.name!r} ({node.op})")
         raise
@@ -83,6 +87,10 @@ def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -
         ) from error
     results = found if isinstance(found, tuple) else (found,)
     return tuple(_fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False))
+
+
+def _placed(inputs: Sequence[Value], on_host: frozenset[int]) -> list[Any]:
+    return [host(x) if at in on_host else device(x) for at, x in enumerate(inputs)]
 
 
 def _is_on_host(x: Value) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.values.dtypes import OBJECTS
-from wgsl_kernels.onnx import ops
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @dataclass(frozen=True)
-class Window:
+class OnnxWindow:
     """What a node's attributes say of its window, one number a spatial axis.
 
     Attributes:
@@ -32,7 +32,7 @@ class Window:
     ceil: bool
 
     @classmethod
-    def of(cls, node: Node, size: tuple[int, ...] | None = None) -> Window:
+    def of(cls, node: OnnxNode, size: tuple[int, ...] | None = None) -> OnnxWindow:
         """Return the window of a node; ``size`` is that of its filters."""
         kernel = tuple(size or node.attr("kernel_shape"))
         ones = (1,) * len(kernel)
@@ -48,7 +48,7 @@ class Window:
         )
 
 
-def padding(window: Window, lengths: Sequence[int]) -> list[tuple[int, int]]:
+def padding(window: OnnxWindow, lengths: Sequence[int]) -> list[tuple[int, int]]:
     """Return the elements to add before and after each axis, so that all windows are whole."""
     found = []
     count = len(window.size)

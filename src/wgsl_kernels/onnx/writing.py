@@ -60,7 +60,7 @@ def save(
     with needing_onnx("save"):
         import onnx
     given = {name: tensor(value) for name, value in inputs.items()}
-    writer = Writer(given)
+    writer = ModelWriter(given)
     with context.intercepted(writer.intercept):
         found = f(**given)
     model = writer.model(_named(found))
@@ -92,7 +92,7 @@ def _named(found: Any) -> dict[str, Tensor]:
     return outputs
 
 
-class Writer:
+class ModelWriter:
     """The nodes of a model, as they are written.
 
     Attributes:

@@ -133,7 +133,7 @@ class ExportTrial(Trial):
         self.values: dict[int, Array] = {}
 
     def crossed(self, tensor: Tensor) -> None:
-        """Hear that a tensor moves between backends; only one that the host has can.
+        """Note that a tensor moves between backends; only one that the host has can.
 
         Raises:
             ArgumentError: It is computed in the browser.

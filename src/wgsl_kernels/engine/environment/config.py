@@ -106,7 +106,8 @@ class Config:
         capture_limit: Bytes that the recordings of all captured functions may keep, on the host and
             on devices; those not used for longest go first. What replays work in does not count.
         check_numerics: Whether every kernel's float results are looked through for NaN and
-            infinities that its inputs did not have; the first raises. Slow.
+            infinities that its inputs did not have; the first raises. So do integers of models
+            from ONNX that leave 32 bits. Slow.
         debug: Whether shaders on ``webgpu`` watch themselves: an access out of bounds, a race, a
             loop without end, a ``wk_assert`` that fails, NaN from finite numbers, a result that was
             never written raises `KernelFault` at the next read, with the author's line;

@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import is_integer
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 _BINARY = {
     "Add": ops.add,
@@ -34,7 +34,7 @@ _BINARY = {
 _FOLDED = {"Max": ops.maximum, "Min": ops.minimum, "Sum": ops.add}
 
 
-def _aligned(node: Node, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def _aligned(node: OnnxNode, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Return both inputs so that they broadcast: before version 7 ``axis`` said where ``b`` is."""
     axis = node.attr("axis")
     if node.version < 7 and node.attr("broadcast", 0) and axis is not None:
@@ -57,20 +57,20 @@ for _name, _function in _FOLDED.items():
 
 
 @operator("Mean")
-def mean(node: Node, *xs: Tensor) -> Tensor:
+def mean(node: OnnxNode, *xs: Tensor) -> Tensor:
     """Return the mean of tensors, element by element."""
     return functools.reduce(ops.add, xs) * (1.0 / len(xs))
 
 
 @operator("BitShift")
-def bit_shift(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def bit_shift(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a`` with its bits moved by ``b``; of integers without a sign."""
     left = node.attr("direction") == "LEFT"
     return (ops.bitwise_left_shift if left else ops.bitwise_right_shift)(a, b)
 
 
 @operator("Div")
-def divide(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def divide(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a / b``; of integers cut toward zero."""
     a, b = _aligned(node, a, b)
     if not is_integer(node.in_types[0]):
@@ -81,7 +81,7 @@ def divide(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 
 @operator("Mod")
-def modulo(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def modulo(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return the rest of ``a / b``, with the sign of ``b``, or of ``a`` with ``fmod``."""
     if not node.attr("fmod"):
         return ops.remainder(a, b)
@@ -94,7 +94,7 @@ def modulo(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 
 @operator("Pow")
-def power(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def power(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a`` to the power ``b``, in the type of ``a``."""
     a, b = _aligned(node, a, b)
     first, second = map(is_integer, node.in_types)
@@ -104,6 +104,6 @@ def power(node: Node, a: Tensor, b: Tensor) -> Tensor:
 
 
 @operator("Where")
-def where(node: Node, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
+def where(node: OnnxNode, condition: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return ``a`` where the condition holds, else ``b``."""
     return ops.where(condition, a, b)

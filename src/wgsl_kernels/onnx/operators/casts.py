@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import DTypeError
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import fit, rounded
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import device
 from wgsl_kernels.onnx.types import BITS, FLOATS, element, numpy_type, released
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 _SATURATING = frozenset(name for name in FLOATS if name.startswith("float8"))
 
 
 @operator("Cast")
-def cast(node: Node, x: Tensor) -> Tensor:
+def cast(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` in another type; floats become integers cut toward zero."""
     return converted(x, node.in_types[0], node.out_types[0], bool(node.attr("saturate", 1)))
 
 
 @operator("CastLike", raw=True)
-def cast_like(node: Node, x: Any, like: Any) -> Tensor:
+def cast_like(node: OnnxNode, x: Any, like: Any) -> Tensor:
     """Return ``x`` in the type of another tensor, of which nothing else is read."""
     saturate = bool(node.attr("saturate", 1))
     return converted(device(x), node.in_types[0], node.out_types[0], saturate)
@@ -53,7 +53,7 @@ def converted(x: Tensor, given: str, wanted: str, saturate: bool) -> Tensor:
 
 
 @operator("BitCast", host=(0,))
-def bit_cast(node: Node, x: Array) -> Array:
+def bit_cast(node: OnnxNode, x: Array) -> Array:
     """Return the bits of ``x`` as another type of as many bits; on the host."""
     values = released(x, node.in_types[0])
     kind = numpy_type(element(node.out_types[0]))

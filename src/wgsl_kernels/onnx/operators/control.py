@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import device, host, stacked
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Graph, Node
+    from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
     Run = Callable[[Graph, Sequence[Any]], tuple[Any, ...]]
 
@@ -25,14 +25,14 @@ def _flag(x: Any) -> bool:
 
 
 @operator("If")
-def branch(node: Node, run: Run, condition: Any) -> tuple[Any, ...]:
+def branch(node: OnnxNode, run: Run, condition: Any) -> tuple[Any, ...]:
     """Return what one of two graphs gives; the condition is read."""
     return run(node.attr("then_branch" if _flag(condition) else "else_branch"), [])
 
 
 @operator("Loop")
 def loop(
-    node: Node, run: Run, trips: Any = None, condition: Any = None, *state: Any
+    node: OnnxNode, run: Run, trips: Any = None, condition: Any = None, *state: Any
 ) -> tuple[Any, ...]:
     """Return the last state and all that each iteration gave; conditions are read."""
     body = node.attr("body")
@@ -58,7 +58,7 @@ def _joined(values: list[Any], body: Graph, place: int) -> Any:
 
 
 @operator("Scan", since=9)
-def scan(node: Node, run: Run, *given: Any) -> tuple[Any, ...]:
+def scan(node: OnnxNode, run: Run, *given: Any) -> tuple[Any, ...]:
     """Return the last state and what a graph gave for each element of sequences."""
     count = node.attr("num_scan_inputs")
     states, inputs = list(given[: len(given) - count]), [device(x) for x in given[-count:]]
@@ -87,7 +87,7 @@ def scan(node: Node, run: Run, *given: Any) -> tuple[Any, ...]:
 
 
 @operator("Scan", since=8)
-def scan_batches(node: Node, run: Run, lengths: Any, *given: Any) -> tuple[Any, ...]:
+def scan_batches(node: OnnxNode, run: Run, lengths: Any, *given: Any) -> tuple[Any, ...]:
     """Return what `scan` does of each element of a batch, as it was before version 9."""
     every = [device(x) for x in given]
     rows = [scan(node, run, *(x[i] for x in every)) for i in range(every[0].shape[0])]
@@ -99,31 +99,31 @@ def _place(x: Any) -> int:
 
 
 @operator("SequenceConstruct", raw=True)
-def construct(node: Node, *xs: Any) -> list[Any]:
+def construct(node: OnnxNode, *xs: Any) -> list[Any]:
     """Return a sequence of values."""
     return list(xs)
 
 
 @operator("SequenceEmpty", raw=True)
-def empty(node: Node) -> list[Any]:
+def empty(node: OnnxNode) -> list[Any]:
     """Return a sequence of nothing."""
     return []
 
 
 @operator("SequenceLength", raw=True)
-def length(node: Node, sequence: list[Any]) -> Array:
+def length(node: OnnxNode, sequence: list[Any]) -> Array:
     """Return how many values there are, on the host."""
     return np.array(len(sequence), np.int64)
 
 
 @operator("SequenceAt", raw=True)
-def at(node: Node, sequence: list[Any], place: Any) -> Any:
+def at(node: OnnxNode, sequence: list[Any], place: Any) -> Any:
     """Return one value."""
     return sequence[_place(place)]
 
 
 @operator("SequenceInsert", raw=True)
-def insert(node: Node, sequence: list[Any], x: Any, place: Any = None) -> list[Any]:
+def insert(node: OnnxNode, sequence: list[Any], x: Any, place: Any = None) -> list[Any]:
     """Return a sequence with one value more, at its end or before another."""
     found = list(sequence)
     found.insert(len(found) if place is None else _place(place), x)
@@ -131,7 +131,7 @@ def insert(node: Node, sequence: list[Any], x: Any, place: Any = None) -> list[A
 
 
 @operator("SequenceErase", raw=True)
-def erase(node: Node, sequence: list[Any], place: Any = None) -> list[Any]:
+def erase(node: OnnxNode, sequence: list[Any], place: Any = None) -> list[Any]:
     """Return a sequence without its last value or another."""
     found = list(sequence)
     del found[-1 if place is None else _place(place)]
@@ -139,7 +139,7 @@ def erase(node: Node, sequence: list[Any], place: Any = None) -> list[Any]:
 
 
 @operator("ConcatFromSequence", raw=True)
-def concat(node: Node, sequence: list[Any]) -> Tensor:
+def concat(node: OnnxNode, sequence: list[Any]) -> Tensor:
     """Return a sequence's values joined along an axis, or along a new one."""
     values = [device(one) for one in sequence]
     join = ops.stack if node.attr("new_axis") else ops.concat
@@ -147,7 +147,7 @@ def concat(node: Node, sequence: list[Any]) -> Tensor:
 
 
 @operator("SplitToSequence", host=(1,))
-def split(node: Node, x: Tensor, sizes: Any = None) -> list[Tensor]:
+def split(node: OnnxNode, x: Tensor, sizes: Any = None) -> list[Tensor]:
     """Return the parts of ``x`` along an axis, of one size, of given ones, or of length 1."""
     axis = node.attr("axis")
     total = x.shape[axis]
@@ -163,7 +163,7 @@ def split(node: Node, x: Tensor, sizes: Any = None) -> list[Tensor]:
 
 
 @operator("SequenceMap")
-def sequence_map(node: Node, run: Run, *given: Any) -> tuple[list[Any], ...]:
+def sequence_map(node: OnnxNode, run: Run, *given: Any) -> tuple[list[Any], ...]:
     """Return sequences of what a graph gives for each value; tensors are the same for all."""
     count = len(given[0])
     rows = [
@@ -174,18 +174,18 @@ def sequence_map(node: Node, run: Run, *given: Any) -> tuple[list[Any], ...]:
 
 
 @operator("Optional", raw=True)
-def optional(node: Node, x: Any = None) -> Any:
+def optional(node: OnnxNode, x: Any = None) -> Any:
     """Return ``x``, or nothing."""
     return x
 
 
 @operator("OptionalHasElement", raw=True)
-def has_element(node: Node, x: Any = None) -> Array:
+def has_element(node: OnnxNode, x: Any = None) -> Array:
     """Return whether there is something, on the host."""
     return np.array(x is not None)
 
 
 @operator("OptionalGetElement", raw=True)
-def get_element(node: Node, x: Any) -> Any:
+def get_element(node: OnnxNode, x: Any) -> Any:
     """Return what an optional value has."""
     return x

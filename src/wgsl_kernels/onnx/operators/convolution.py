@@ -5,24 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.windows import Window, padding
+from wgsl_kernels.onnx.windows import OnnxWindow, padding
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @operator("Conv")
-def convolution(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def convolution(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return the convolution of [batch, channels, ...] with [out, channels / group, ...]."""
     return convolved(node, x, weight, bias)
 
 
-def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def convolved(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Return a convolution with the window that a node's attributes describe.
 
     Raises:
@@ -36,7 +36,7 @@ def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None)
     else:
         filters = ops.permute_dims(weight, (*range(2, weight.ndim), 1, 0))
         size = tuple(weight.shape[2:])
-    window = Window.of(node, size)
+    window = OnnxWindow.of(node, size)
     pads = padding(window, x.shape[2:])
     strides, dilations = window.strides, window.dilations
     if axes == 1:  # an image of height 1
@@ -58,7 +58,7 @@ def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None)
 
 @operator("ConvTranspose")
 def transposed_convolution(
-    node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None
+    node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = None
 ) -> Tensor:
     """Return what has ``x`` for its convolution's gradient: [channels, out / group, ...] filters.
 
@@ -67,7 +67,7 @@ def transposed_convolution(
     axes, groups = x.ndim - 2, node.attr("group", 1)
     if not 1 <= axes <= 3:
         raise ShapeError(f"{node.op}: x has {axes} spatial axes; want 1 to 3.")
-    window = Window.of(node, tuple(weight.shape[2:]))
+    window = OnnxWindow.of(node, tuple(weight.shape[2:]))
     spans = [(k - 1) * d + 1 for k, d in zip(window.size, window.dilations, strict=True)]
     whole = [
         s * (n - 1) + span for s, n, span in zip(window.strides, x.shape[2:], spans, strict=True)
@@ -86,7 +86,7 @@ def transposed_convolution(
 
 
 def _transposed(
-    x: Tensor, weight: Tensor, window: Window, whole: Sequence[int], groups: int
+    x: Tensor, weight: Tensor, window: OnnxWindow, whole: Sequence[int], groups: int
 ) -> Tensor:
     axes = x.ndim - 2
     strides, dilations, out = window.strides, window.dilations, tuple(whole)
@@ -108,7 +108,7 @@ def _transposed(
 
 
 def _kept(
-    node: Node, window: Window, lengths: Sequence[int], whole: Sequence[int]
+    node: OnnxNode, window: OnnxWindow, lengths: Sequence[int], whole: Sequence[int]
 ) -> tuple[list[int], list[int]]:
     """Return where the result begins in the whole, and its lengths."""
     extra = node.attr("output_padding") or (0,) * len(whole)

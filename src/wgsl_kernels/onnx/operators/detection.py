@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @operator("NonMaxSuppression", host=(2, 3, 4))
 def non_max_suppression(
-    node: Node,
+    node: OnnxNode,
     boxes: Tensor,
     scores: Tensor,
     most: Array | None = None,
@@ -48,7 +48,7 @@ def non_max_suppression(
     return np.array(found, np.int64).reshape(-1, 3)
 
 
-def _overlaps(node: Node, boxes: Tensor) -> Tensor:
+def _overlaps(node: OnnxNode, boxes: Tensor) -> Tensor:
     """Return the intersection over the union of each two boxes, [batch, boxes, boxes]."""
     first, second, third, fourth = (boxes[..., i] for i in range(4))
     if node.attr("center_point_box"):

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import fit
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import element
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 _MAPS = {
     "Abs": ops.abs,
@@ -49,7 +49,7 @@ _MAPS = {
 }
 
 
-def _map(function: Callable[[Tensor], Tensor]) -> Callable[[Node, Tensor], Tensor]:
+def _map(function: Callable[[Tensor], Tensor]) -> Callable[[OnnxNode, Tensor], Tensor]:
     return lambda node, x: function(x)
 
 
@@ -58,58 +58,60 @@ for _name, _function in _MAPS.items():
 
 
 @operator("Identity", raw=True)
-def identity(node: Node, x: Any) -> Any:
+def identity(node: OnnxNode, x: Any) -> Any:
     """Return ``x``, which may be a sequence."""
     return x
 
 
 @operator("Celu")
-def celu(node: Node, x: Tensor) -> Tensor:
+def celu(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``."""
     alpha = node.attr("alpha")
     return ops.maximum(x, 0.0) + ops.minimum(alpha * ops.expm1(x / alpha), 0.0)
 
 
 @operator("Clip", since=11)
-def clip(node: Node, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+def clip(
+    node: OnnxNode, x: Tensor, low: Tensor | None = None, high: Tensor | None = None
+) -> Tensor:
     """Return ``x`` between two bounds, which are inputs."""
     return x if low is None and high is None else ops.clip(x, low, high)
 
 
 @operator("Clip")
-def clip_by_attributes(node: Node, x: Tensor) -> Tensor:
+def clip_by_attributes(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` between two bounds, which are attributes before version 11."""
     low, high = node.attr("min"), node.attr("max")
     return x if low is None and high is None else ops.clip(x, low, high)
 
 
 @operator("Elu")
-def elu(node: Node, x: Tensor) -> Tensor:
+def elu(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * (exp(x) - 1)``."""
     alpha = node.attr("alpha")
     return ops.elu(x) if alpha == 1 else ops.where(x < 0, alpha * ops.expm1(x), x)
 
 
 @operator("Gelu")
-def gelu(node: Node, x: Tensor) -> Tensor:
+def gelu(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` times the normal distribution's function of it, exactly or by tanh."""
     return ops.gelu(x, approximate=node.attr("approximate") == "tanh")
 
 
 @operator("HardSigmoid")
-def hard_sigmoid(node: Node, x: Tensor) -> Tensor:
+def hard_sigmoid(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``alpha * x + beta`` between 0 and 1."""
     return ops.clip(node.attr("alpha") * x + node.attr("beta"), 0.0, 1.0)
 
 
 @operator("HardSwish")
-def hard_swish(node: Node, x: Tensor) -> Tensor:
+def hard_swish(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` times ``x / 6 + 1 / 2`` between 0 and 1."""
     return x * ops.clip(x / 6.0 + 0.5, 0.0, 1.0)
 
 
 @operator("IsInf")
-def is_infinite(node: Node, x: Tensor) -> Tensor:
+def is_infinite(node: OnnxNode, x: Tensor) -> Tensor:
     """Return whether ``x`` is infinite, of the signs that are asked for."""
     above, below = node.attr("detect_positive"), node.attr("detect_negative")
     if above and below:
@@ -120,19 +122,19 @@ def is_infinite(node: Node, x: Tensor) -> Tensor:
 
 
 @operator("LeakyRelu")
-def leaky_relu(node: Node, x: Tensor) -> Tensor:
+def leaky_relu(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` where it is not below 0, else ``alpha * x``."""
     return ops.leaky_relu(x, alpha=node.attr("alpha"))
 
 
 @operator("Mish")
-def mish(node: Node, x: Tensor) -> Tensor:
+def mish(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x * tanh(log(1 + exp(x)))``."""
     return x * ops.tanh(ops.softplus(x))
 
 
 @operator("PRelu")
-def prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
+def prelu(node: OnnxNode, x: Tensor, slope: Tensor) -> Tensor:
     """Return ``x`` where it is not below 0, else ``slope * x``.
 
     Before version 7 a slope per channel was no more than the channels.
@@ -143,38 +145,38 @@ def prelu(node: Node, x: Tensor, slope: Tensor) -> Tensor:
 
 
 @operator("Selu")
-def selu(node: Node, x: Tensor) -> Tensor:
+def selu(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``gamma * x`` where it is above 0, else ``gamma * alpha * (exp(x) - 1)``."""
     return ops.multiply(node.attr("gamma"), ops.where(x > 0, x, node.attr("alpha") * ops.expm1(x)))
 
 
 @operator("Shrink")
-def shrink(node: Node, x: Tensor) -> Tensor:
+def shrink(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` moved toward 0 by ``bias`` beyond ``lambd``, and 0 within."""
     edge, bias = node.attr("lambd"), node.attr("bias")
     return ops.where(x < -edge, x + bias, ops.where(x > edge, x - bias, ops.zeros_like(x)))
 
 
 @operator("Softsign")
-def softsign(node: Node, x: Tensor) -> Tensor:
+def softsign(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x / (1 + |x|)``."""
     return x / (1.0 + ops.abs(x))
 
 
 @operator("Swish")
-def swish(node: Node, x: Tensor) -> Tensor:
+def swish(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x * sigmoid(alpha * x)``."""
     return ops.silu(x) if node.attr("alpha") == 1 else x * ops.sigmoid(node.attr("alpha") * x)
 
 
 @operator("ThresholdedRelu")
-def thresholded_relu(node: Node, x: Tensor) -> Tensor:
+def thresholded_relu(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` where it is above ``alpha``, else 0."""
     return ops.where(x > node.attr("alpha"), x, ops.zeros_like(x))
 
 
 @operator("HannWindow", "HammingWindow", "BlackmanWindow", host=(0,))
-def window(node: Node, size: Any) -> Tensor:
+def window(node: OnnxNode, size: Any) -> Tensor:
     """Return a window of cosines, of one period or symmetric.
 
     Source: Harris, On the Use of Windows for Harmonic Analysis, Proceedings of the IEEE, 1978.

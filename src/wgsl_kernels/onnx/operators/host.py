@@ -15,20 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda node, *xs: function(*xs)
 
 
-def _axes(node: Node, axes: Array | None) -> tuple[int, ...] | None:
+def _axes(node: OnnxNode, axes: Array | None) -> tuple[int, ...] | None:
     given = node.attr("axes") if axes is None else ints(axes)
     return tuple(given) if given else None
 
 
 def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
-    def run(node: Node, x: Array, axes: Array | None = None) -> Any:
+    def run(node: OnnxNode, x: Array, axes: Array | None = None) -> Any:
         along = _axes(node, axes)
         if along is None and node.attr("noop_with_empty_axes", 0):
             return x
@@ -37,34 +37,34 @@ def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def _cast(node: Node, x: Array) -> Any:
+def _cast(node: OnnxNode, x: Array) -> Any:
     kind = element(node.out_types[0])
     if is_integer(kind) or kind == "bool":
         return x.astype(numpy_type(kind))
     return cast(node, carried(x))
 
 
-def _divide(node: Node, a: Array, b: Array) -> Array:
+def _divide(node: OnnxNode, a: Array, b: Array) -> Array:
     size = np.abs(a) // np.maximum(np.abs(b), 1)
     return np.asarray(np.where((a < 0) != (b < 0), -size, size))
 
 
-def _gather(node: Node, x: Array, places: Array) -> Array:
+def _gather(node: OnnxNode, x: Array, places: Array) -> Array:
     return np.asarray(np.take(x, places, axis=node.attr("axis")))
 
 
-def _reshape(node: Node, x: Array, shape: Array | None = None) -> Array:
+def _reshape(node: OnnxNode, x: Array, shape: Array | None = None) -> Array:
     wanted = list(node.attr("shape")) if shape is None else ints(shape)
     if not node.attr("allowzero", 0):
         wanted = [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
     return x.reshape(wanted)
 
 
-def _unsqueeze(node: Node, x: Array, axes: Array | None = None) -> Array:
+def _unsqueeze(node: OnnxNode, x: Array, axes: Array | None = None) -> Array:
     return np.expand_dims(x, _axes(node, axes) or ())
 
 
-def _split(node: Node, x: Array, sizes: Array | None = None) -> tuple[Array, ...]:
+def _split(node: OnnxNode, x: Array, sizes: Array | None = None) -> tuple[Array, ...]:
     axis = node.attr("axis")
     given = node.attr("split") if sizes is None else ints(sizes)
     if not given:
@@ -76,13 +76,13 @@ def _split(node: Node, x: Array, sizes: Array | None = None) -> tuple[Array, ...
     return tuple(np.split(x, np.cumsum(given), axis))
 
 
-def _slice(node: Node, x: Array, *bounds: Array | None) -> Array:
+def _slice(node: OnnxNode, x: Array, *bounds: Array | None) -> Array:
     padded = (*bounds, *(None,) * (4 - len(bounds)))
     return x[cuts(node, x.shape, *padded)]
 
 
 def _fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def run(node: Node, *xs: Array) -> Any:
+    def run(node: OnnxNode, *xs: Array) -> Any:
         found: Any = xs[0]
         for one in xs[1:]:
             found = function(found, one)

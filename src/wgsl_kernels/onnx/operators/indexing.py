@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, carried, element
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 def from_start(places: Tensor, length: int) -> Tensor:
@@ -22,14 +22,14 @@ def from_start(places: Tensor, length: int) -> Tensor:
 
 
 @operator("Gather")
-def gather(node: Node, x: Tensor, places: Tensor) -> Tensor:
+def gather(node: OnnxNode, x: Tensor, places: Tensor) -> Tensor:
     """Return the parts of ``x`` at places along an axis."""
     axis = node.attr("axis")
     return ops.take(x, from_start(places, x.shape[axis]), axis)
 
 
 @operator("GatherElements")
-def gather_elements(node: Node, x: Tensor, places: Tensor) -> Tensor:
+def gather_elements(node: OnnxNode, x: Tensor, places: Tensor) -> Tensor:
     """Return one element for each place along an axis; other axes are those of ``places``."""
     axis = node.attr("axis") % x.ndim
     found = from_start(places, x.shape[axis])
@@ -38,7 +38,7 @@ def gather_elements(node: Node, x: Tensor, places: Tensor) -> Tensor:
 
 
 @operator("GatherND")
-def gather_nd(node: Node, x: Tensor, places: Tensor) -> Tensor:
+def gather_nd(node: OnnxNode, x: Tensor, places: Tensor) -> Tensor:
     """Return the parts of ``x`` that rows of places name, the first axes being batches."""
     batch, depth = node.attr("batch_dims", 0), places.shape[-1]
     shape = np.array(x.shape[batch : batch + depth], np.int32)
@@ -63,7 +63,7 @@ def _batches(shape: tuple[int, ...], count: int) -> list[Tensor]:
 
 
 @operator("OneHot", host=(1,))
-def one_hot(node: Node, places: Tensor, depth: Array, values: Tensor) -> Tensor:
+def one_hot(node: OnnxNode, places: Tensor, depth: Array, values: Tensor) -> Tensor:
     """Return one value at each place of a new axis, another elsewhere."""
     count = int(np.ravel(depth)[0])
     ndim = places.ndim + 1
@@ -76,7 +76,7 @@ def one_hot(node: Node, places: Tensor, depth: Array, values: Tensor) -> Tensor:
 
 
 @operator("Compress", host=(1,))
-def compress(node: Node, x: Tensor, condition: Array) -> Tensor:
+def compress(node: OnnxNode, x: Tensor, condition: Array) -> Tensor:
     """Return the parts of ``x`` along an axis, or its elements, where a condition holds."""
     places = carried(np.nonzero(condition)[0])
     axis = node.attr("axis")
@@ -86,13 +86,13 @@ def compress(node: Node, x: Tensor, condition: Array) -> Tensor:
 
 
 @operator("NonZero")
-def nonzero(node: Node, x: Tensor) -> Tensor:
+def nonzero(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the places of what is not 0, a column each."""
     return ops.stack(ops.nonzero(x), 0)
 
 
 @operator("ReverseSequence", host=(1,))
-def reverse_sequence(node: Node, x: Tensor, lengths: Array) -> Tensor:
+def reverse_sequence(node: OnnxNode, x: Tensor, lengths: Array) -> Tensor:
     """Return ``x`` with the first elements of each sequence of a batch in reverse order."""
     time, batch = node.attr("time_axis"), node.attr("batch_axis")
     steps = np.arange(x.shape[time])[None, :]
@@ -106,7 +106,7 @@ def reverse_sequence(node: Node, x: Tensor, lengths: Array) -> Tensor:
 
 
 @operator("Unique")
-def unique(node: Node, x: Tensor) -> Any:
+def unique(node: OnnxNode, x: Tensor) -> Any:
     """Return what is in ``x``, where each is first, which each element is, and how many there are.
 
     In order of size, or of the first places of each.
@@ -143,14 +143,14 @@ def _by_size(kinds: Tensor, axis: int) -> Tensor:
 
 
 @operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
-def array_feature_extractor(node: Node, x: Tensor, places: Tensor) -> Tensor:
+def array_feature_extractor(node: OnnxNode, x: Tensor, places: Tensor) -> Tensor:
     """Return the elements of the last axis at places."""
     found = ops.take(x, ops.reshape(places, (-1,)), x.ndim - 1)
     return ops.reshape(found, (1, -1)) if x.ndim == 1 else found
 
 
 @operator("Binarizer", domain="ai.onnx.ml")
-def binarize(node: Node, x: Tensor) -> Tensor:
+def binarize(node: OnnxNode, x: Tensor) -> Tensor:
     """Return 1 where ``x`` is above a threshold, else 0."""
     carrier = CARRIERS[element(node.out_types[0])]
     return ops.astype(x > node.attr("threshold"), carrier)

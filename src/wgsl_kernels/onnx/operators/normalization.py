@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 def _per_channel(values: Tensor, x: Tensor) -> Tensor:
@@ -18,7 +18,7 @@ def _per_channel(values: Tensor, x: Tensor) -> Tensor:
 
 @operator("BatchNormalization")
 def batch_normalization(
-    node: Node, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor
+    node: OnnxNode, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor
 ) -> Any:
     """Return ``x`` normalised per channel; in training by its own moments, which are returned."""
     trains = node.attr("training_mode", 0) if node.version >= 14 else node.wanted > 1
@@ -30,17 +30,19 @@ def batch_normalization(
         )
     keep = node.attr("momentum")
     axes = (0, *range(2, x.ndim))
-    center, spread = ops.moments(x, axes, keepdims=True)
-    found = (x - center) * ops.rsqrt(spread + node.attr("epsilon")) * _per_channel(scale, x)
+    batch_mean, batch_variance = ops.moments(x, axes, keepdims=True)
+    found = (
+        (x - batch_mean) * ops.rsqrt(batch_variance + node.attr("epsilon")) * _per_channel(scale, x)
+    )
     averages = (
         old * keep + ops.reshape(new, (-1,)) * (1 - keep)
-        for old, new in ((mean, center), (variance, spread))
+        for old, new in ((mean, batch_mean), (variance, batch_variance))
     )
     return (found + _per_channel(offset, x), *averages)
 
 
 @operator("InstanceNormalization")
-def instance_normalization(node: Node, x: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
+def instance_normalization(node: OnnxNode, x: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
     """Return each channel of each image normalised by its own moments."""
     mean, variance = ops.moments(x, tuple(range(2, x.ndim)), keepdims=True)
     return ops.batch_norm(
@@ -54,7 +56,7 @@ def instance_normalization(node: Node, x: Tensor, scale: Tensor, offset: Tensor)
 
 
 @operator("GroupNormalization")
-def group_normalization(node: Node, x: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
+def group_normalization(node: OnnxNode, x: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
     """Return groups of channels normalised; before version 21 scales were per group."""
     groups, channels = node.attr("num_groups"), x.shape[1]
     rows = ops.layer_norm(ops.reshape(x, (x.shape[0], groups, -1)), epsilon=node.attr("epsilon"))
@@ -64,7 +66,9 @@ def group_normalization(node: Node, x: Tensor, scale: Tensor, offset: Tensor) ->
 
 
 @operator("LayerNormalization")
-def layer_normalization(node: Node, x: Tensor, scale: Tensor, offset: Tensor | None = None) -> Any:
+def layer_normalization(
+    node: OnnxNode, x: Tensor, scale: Tensor, offset: Tensor | None = None
+) -> Any:
     """Return ``x`` normalised over its last axes, with mean and 1 / deviation where asked for."""
     axis, epsilon = node.attr("axis") % x.ndim, node.attr("epsilon")
     if node.wanted == 1 and axis == x.ndim - 1 and scale.ndim == 1:
@@ -76,7 +80,7 @@ def layer_normalization(node: Node, x: Tensor, scale: Tensor, offset: Tensor | N
 
 
 @operator("RMSNormalization")
-def rms_normalization(node: Node, x: Tensor, scale: Tensor) -> Tensor:
+def rms_normalization(node: OnnxNode, x: Tensor, scale: Tensor) -> Tensor:
     """Return ``x`` divided by the root of the mean of its squares over the last axes."""
     axes = tuple(range(node.attr("axis") % x.ndim, x.ndim))
     return (
@@ -85,7 +89,7 @@ def rms_normalization(node: Node, x: Tensor, scale: Tensor) -> Tensor:
 
 
 @operator("LpNormalization")
-def norm_normalization(node: Node, x: Tensor) -> Tensor:
+def norm_normalization(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` divided by its norm of order 1 or 2 along an axis; 0 stays 0."""
     axis = node.attr("axis")
     if node.attr("p") == 1:
@@ -94,7 +98,7 @@ def norm_normalization(node: Node, x: Tensor) -> Tensor:
 
 
 @operator("LRN")
-def local_response(node: Node, x: Tensor) -> Tensor:
+def local_response(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` divided by a power of the squares of neighbouring channels."""
     size = node.attr("size")
     before = (size - 1) // 2
@@ -109,7 +113,7 @@ def local_response(node: Node, x: Tensor) -> Tensor:
 
 
 @operator("MeanVarianceNormalization")
-def mean_variance(node: Node, x: Tensor) -> Tensor:
+def mean_variance(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` less its mean, divided by its deviation, over some axes."""
     mean, variance = ops.moments(x, tuple(node.attr("axes", (0, 2, 3))), keepdims=True)
     return (x - mean) / (ops.sqrt(variance) + 1e-9)

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ShapeError
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
-from wgsl_kernels.onnx.windows import Window, padding
+from wgsl_kernels.onnx.windows import OnnxWindow, padding
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
     Pads = Sequence[tuple[int, int]]
 
 
-def _pooled(kind: str, x: Tensor, window: Window, pads: Pads) -> Tensor:
+def _pooled(kind: str, x: Tensor, window: OnnxWindow, pads: Pads) -> Tensor:
     """Return the maxima or means of windows of [batch, channels, ...]."""
     axes = x.ndim - 2
     if not 1 <= axes <= 3:
@@ -50,9 +50,9 @@ def _pooled(kind: str, x: Tensor, window: Window, pads: Pads) -> Tensor:
 
 
 @operator("MaxPool")
-def max_pool(node: Node, x: Tensor) -> Any:
+def max_pool(node: OnnxNode, x: Tensor) -> Any:
     """Return the largest of each window and, where asked for, its place in the whole tensor."""
-    window = Window.of(node)
+    window = OnnxWindow.of(node)
     pads = padding(window, x.shape[2:])
     if node.wanted > 1:
         return _with_places(node, x, window, pads)
@@ -61,7 +61,9 @@ def max_pool(node: Node, x: Tensor) -> Any:
     )
 
 
-def _with_places(node: Node, x: Tensor, window: Window, pads: Pads) -> tuple[Tensor, Tensor]:
+def _with_places(
+    node: OnnxNode, x: Tensor, window: OnnxWindow, pads: Pads
+) -> tuple[Tensor, Tensor]:
     """Return maxima and places: the windows laid out along an axis, then their first largest."""
     lengths = x.shape[2:]
     places = _window_places(window, lengths, pads)  # [windows, elements], -1 outside
@@ -83,7 +85,7 @@ def _with_places(node: Node, x: Tensor, window: Window, pads: Pads) -> tuple[Ten
     return ops.reshape(ops.max(floats, -1), shape), ops.reshape(found, shape)
 
 
-def _counts(window: Window, lengths: Sequence[int], pads: Pads) -> list[int]:
+def _counts(window: OnnxWindow, lengths: Sequence[int], pads: Pads) -> list[int]:
     return [
         (n + a + b - (k - 1) * d - 1) // s + 1
         for n, (a, b), k, d, s in zip(
@@ -92,7 +94,7 @@ def _counts(window: Window, lengths: Sequence[int], pads: Pads) -> list[int]:
     ]
 
 
-def _window_places(window: Window, lengths: Sequence[int], pads: Pads) -> Array:
+def _window_places(window: OnnxWindow, lengths: Sequence[int], pads: Pads) -> Array:
     """Return for each window the places of its elements in one image, -1 of those outside."""
     axes, found, inside = len(lengths), np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
     for i in range(axes):
@@ -111,7 +113,7 @@ def _window_places(window: Window, lengths: Sequence[int], pads: Pads) -> Array:
     return np.where(inside, found, -1)
 
 
-def _numbered(places: Array, lengths: Sequence[int], node: Node) -> Array:
+def _numbered(places: Array, lengths: Sequence[int], node: OnnxNode) -> Array:
     """Return places counted by columns where ``storage_order`` asks for it."""
     if not node.attr("storage_order", 0):
         return places
@@ -120,9 +122,9 @@ def _numbered(places: Array, lengths: Sequence[int], node: Node) -> Array:
 
 
 @operator("AveragePool")
-def average_pool(node: Node, x: Tensor) -> Tensor:
+def average_pool(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the mean of each window, the padding counted where asked for."""
-    window = Window.of(node)
+    window = OnnxWindow.of(node)
     pads = padding(window, x.shape[2:])
     if node.attr("count_include_pad", 0) and any(a or b for a, b in pads):
         count = len(pads)
@@ -134,9 +136,9 @@ def average_pool(node: Node, x: Tensor) -> Tensor:
 
 
 @operator("LpPool")
-def norm_pool(node: Node, x: Tensor) -> Tensor:
+def norm_pool(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the norm of order ``p`` of each window."""
-    window, order = Window.of(node), float(node.attr("p"))
+    window, order = OnnxWindow.of(node), float(node.attr("p"))
     powers = ops.pow(ops.abs(ops.pad(x, [(0, 0), (0, 0), *padding(window, x.shape[2:])])), order)
     means = _pooled("mean", powers, window, [(0, 0)] * len(window.size))
     return ops.pow(means * float(math.prod(window.size)), 1 / order)
@@ -147,28 +149,28 @@ def _spatial(x: Tensor) -> tuple[int, ...]:
 
 
 @operator("GlobalAveragePool")
-def global_mean(node: Node, x: Tensor) -> Tensor:
+def global_mean(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the mean of each channel."""
     return ops.mean(x, _spatial(x), keepdims=True)
 
 
 @operator("GlobalMaxPool")
-def global_max(node: Node, x: Tensor) -> Tensor:
+def global_max(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the largest of each channel."""
     return ops.max(x, _spatial(x), keepdims=True)
 
 
 @operator("GlobalLpPool")
-def global_norm(node: Node, x: Tensor) -> Tensor:
+def global_norm(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the norm of order ``p`` of each channel."""
     order = float(node.attr("p"))
     return ops.pow(ops.sum(ops.pow(ops.abs(x), order), _spatial(x), keepdims=True), 1 / order)
 
 
 @operator("MaxUnpool", host=(2,))
-def max_unpool(node: Node, x: Tensor, places: Tensor, shape: Array | None = None) -> Tensor:
+def max_unpool(node: OnnxNode, x: Tensor, places: Tensor, shape: Array | None = None) -> Tensor:
     """Return zeros with the maxima of windows at the places that they were taken from."""
-    window = Window.of(node)
+    window = OnnxWindow.of(node)
     count = len(window.size)
     base = [
         (n - 1) * s + k - a - b

@@ -5,25 +5,25 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.ops.linear_algebra.solving import det
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @operator("MatMul")
-def matmul(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def matmul(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
     return ops.matmul(a, b)
 
 
 @operator("Gemm")
-def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
+def gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
     """Return ``alpha * a @ b + beta * c``, either matrix transposed on request."""
     alpha, beta = node.attr("alpha"), node.attr("beta")
     found = ops.matmul(
@@ -36,13 +36,13 @@ def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
 
 
 @operator("Einsum")
-def einsum(node: Node, *xs: Tensor) -> Tensor:
+def einsum(node: OnnxNode, *xs: Tensor) -> Tensor:
     """Return sums of products by an equation of subscripts."""
     return ops.einsum(node.attr("equation").replace(" ", ""), *xs)
 
 
 @operator("Det")
-def determinant(node: Node, x: Tensor) -> Tensor:
+def determinant(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the determinants of square matrices."""
     return det(x)
 
@@ -60,7 +60,7 @@ def _is_plain(attrs: Mapping[str, Any], inputs: int, outputs: int) -> bool:
 
 @operator("Attention", since=23, when=_is_plain)
 def attention(
-    node: Node,
+    node: OnnxNode,
     query: Tensor,
     key: Tensor,
     value: Tensor,

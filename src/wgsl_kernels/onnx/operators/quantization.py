@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.narrow import rounded
 from wgsl_kernels.onnx.operators.convolution import convolved
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, element, is_integer, limits
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
-def _spread(node: Node, x: Tensor, values: Tensor) -> Tensor:
+def _spread(node: OnnxNode, x: Tensor, values: Tensor) -> Tensor:
     """Return scales or zero points as they meet ``x``: of all, of an axis, or of blocks."""
     axis, size = node.attr("axis", 1), node.attr("block_size", 0)
     if size:
@@ -27,7 +27,7 @@ def _spread(node: Node, x: Tensor, values: Tensor) -> Tensor:
 
 
 @operator("DequantizeLinear")
-def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+def dequantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
     """Return ``(x - zero) * scale``."""
     scale = _spread(node, x, scale)
     if zero is not None:
@@ -37,7 +37,7 @@ def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None)
 
 
 @operator("QuantizeLinear")
-def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+def quantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
     """Return ``x / scale + zero``, rounded and kept within what the type has."""
     kind = element(node.out_types[0])
     found = ops.astype(x, "float32") / ops.astype(_spread(node, x, scale), "float32")
@@ -57,7 +57,7 @@ def _narrowed(x: Tensor, kind: str) -> Tensor:
 
 
 @operator("DynamicQuantizeLinear")
-def dynamic_quantize(node: Node, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def dynamic_quantize(node: OnnxNode, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return ``x`` as uint8, with the scale and the zero point that its range has."""
     low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
     scale = (high - low) / 255.0
@@ -80,14 +80,14 @@ def _by_row(values: Tensor | None) -> Tensor | None:
 
 @operator("MatMulInteger")
 def matmul_integer(
-    node: Node, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
+    node: OnnxNode, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
 ) -> Tensor:
     """Return the product of matrices of bytes, less their zero points, as int32."""
     return ops.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
 
 
 @operator("QLinearMatMul")
-def quantized_matmul(node: Node, *given: Tensor) -> Tensor:
+def quantized_matmul(node: OnnxNode, *given: Tensor) -> Tensor:
     """Return the product of quantized matrices, quantized."""
     a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = given
     product = ops.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
@@ -98,7 +98,7 @@ def quantized_matmul(node: Node, *given: Tensor) -> Tensor:
     return _requantized(node, ops.astype(product, "float32") * scales, scale, zero)
 
 
-def _requantized(node: Node, x: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
+def _requantized(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
     found = ops.round(x / ops.astype(scale, "float32")) + ops.astype(zero, "float32")
     return _narrowed(found, element(node.out_types[0]))
 
@@ -111,7 +111,11 @@ def _per_filter(values: Tensor | None, x: Tensor) -> Tensor | None:
 
 @operator("ConvInteger")
 def convolution_integer(
-    node: Node, x: Tensor, weight: Tensor, x_zero: Tensor | None = None, zero: Tensor | None = None
+    node: OnnxNode,
+    x: Tensor,
+    weight: Tensor,
+    x_zero: Tensor | None = None,
+    zero: Tensor | None = None,
 ) -> Tensor:
     """Return the convolution of bytes less their zero points, as int32; sums are below 2**24."""
     wide = [
@@ -122,7 +126,7 @@ def convolution_integer(
 
 
 @operator("QLinearConv")
-def quantized_convolution(node: Node, *given: Tensor) -> Tensor:
+def quantized_convolution(node: OnnxNode, *given: Tensor) -> Tensor:
     """Return the convolution of quantized tensors, quantized."""
     x, x_scale, x_zero, weight, w_scale, w_zero, scale, zero, *bias = given
     found = convolved(

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
     Activation = Callable[[Tensor], Tensor]
     State = tuple[Tensor, ...]
@@ -55,7 +55,7 @@ def _activation(name: str, alpha: float | None, beta: float | None) -> Activatio
 
 
 @dataclass(frozen=True)
-class _Cell:
+class _RecurrentCell:
     """One direction of a network: its weights, and what a step does with them.
 
     Attributes:
@@ -66,7 +66,7 @@ class _Cell:
         activations: In ONNX's order.
     """
 
-    node: Node
+    node: OnnxNode
     hidden: Tensor
     bias: Tensor
     peephole: Tensor | None
@@ -125,7 +125,7 @@ class _Cell:
         return first(self._inner(leave)) * third(cell), cell
 
 
-def _activations(node: Node, directions: int) -> list[tuple[Activation, ...]]:
+def _activations(node: OnnxNode, directions: int) -> list[tuple[Activation, ...]]:
     names = node.attr("activations") or _DEFAULTS[node.op] * directions
     alphas, betas = (list(node.attr(f"activation_{one}") or ()) for one in ("alpha", "beta"))
     takes = {"affine": 2, "scaledtanh": 2, "hardsigmoid": 2}
@@ -142,7 +142,7 @@ def _activations(node: Node, directions: int) -> list[tuple[Activation, ...]]:
 
 @operator("RNN", "GRU", "LSTM")
 def recurrent(
-    node: Node,
+    node: OnnxNode,
     x: Tensor,
     weight: Tensor,
     hidden: Tensor,
@@ -166,7 +166,7 @@ def recurrent(
     for place, is_reversed in enumerate(reversals):
         gates = hidden.shape[1]
         both = ops.zeros((2 * gates,), x.dtype) if bias is None else bias[place]
-        cell = _Cell(
+        cell = _RecurrentCell(
             node,
             hidden[place],
             both[gates:],
@@ -192,7 +192,7 @@ def recurrent(
 
 
 def _steps(
-    cell: _Cell, inputs: Tensor, state: State, lengths: Tensor | None, *, is_reversed: bool
+    cell: _RecurrentCell, inputs: Tensor, state: State, lengths: Tensor | None, *, is_reversed: bool
 ) -> tuple[Tensor, State]:
     """Return hidden states, [steps, batch, size], and the last state, which a short one keeps."""
     step = getattr(cell, cell.node.op.lower())

@@ -7,37 +7,39 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import element, is_integer, limits
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
     Axes = tuple[int, ...] | None
-    Reduction = Callable[[Node, Tensor, Axes, bool], Tensor]
+    Reduction = Callable[[OnnxNode, Tensor, Axes, bool], Tensor]
 
 
-def _least(node: Node) -> float | int | bool:
+def _least(node: OnnxNode) -> float | int | bool:
     kind = element(node.in_types[0])
     return False if kind == "bool" else limits(kind)[0] if is_integer(kind) else -math.inf
 
 
-def _largest(node: Node) -> float | int | bool:
+def _largest(node: OnnxNode) -> float | int | bool:
     kind = element(node.in_types[0])
     return True if kind == "bool" else limits(kind)[1] if is_integer(kind) else math.inf
 
 
 def _extreme(
-    function: Callable[..., Tensor], logical: Callable[..., Tensor], neutral: Callable[[Node], Any]
+    function: Callable[..., Tensor],
+    logical: Callable[..., Tensor],
+    neutral: Callable[[OnnxNode], Any],
 ) -> Reduction:
     """Return a reduction that has a value of nothing, too, which this library's has not."""
 
-    def reduce(node: Node, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+    def reduce(node: OnnxNode, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
         if x.dtype == "bool":
             return logical(x, axes, keepdims=keepdims)
         if any(x.shape[i] == 0 for i in (range(x.ndim) if axes is None else axes)):
@@ -48,7 +50,7 @@ def _extreme(
     return reduce
 
 
-def _sum(node: Node, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
+def _sum(node: OnnxNode, x: Tensor, axes: Axes, keepdims: bool) -> Tensor:
     return ops.sum(x, axes, keepdims=keepdims)
 
 
@@ -77,7 +79,7 @@ def _floats(x: Tensor) -> Tensor:
 
 
 def _reduction(reduce: Reduction) -> Callable[..., Tensor]:
-    def run(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
+    def run(node: OnnxNode, x: Tensor, axes: Array | None = None) -> Tensor:
         given = node.attr("axes") if axes is None else [int(i) for i in np.ravel(axes)]
         keepdims = bool(node.attr("keepdims"))
         if given:
@@ -94,7 +96,7 @@ for _name, _reduce in _REDUCTIONS.items():
 
 
 def _place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def run(node: Node, x: Tensor) -> Tensor:
+    def run(node: OnnxNode, x: Tensor) -> Tensor:
         axis, keepdims = node.attr("axis") % x.ndim, bool(node.attr("keepdims"))
         if not node.attr("select_last_index", 0):
             return function(x, axis, keepdims=keepdims)
@@ -108,7 +110,7 @@ operator("ArgMin")(_place(ops.argmin))
 
 
 def _running(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def run(node: Node, x: Tensor, axis: Array) -> Tensor:
+    def run(node: OnnxNode, x: Tensor, axis: Array) -> Tensor:
         options = {name: bool(node.attr(name)) for name in ("exclusive", "reverse")}
         return function(x, int(np.ravel(axis)[0]), **options)
 
@@ -122,7 +124,7 @@ operator("CumProd", host=(1,))(_running(ops.cumulative_prod))
 def _along(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
     """Return what normalises along an axis; before version 13 all axes from there on were one."""
 
-    def run(node: Node, x: Tensor) -> Tensor:
+    def run(node: OnnxNode, x: Tensor) -> Tensor:
         axis = node.attr("axis") % max(x.ndim, 1)
         if node.version >= 13 or axis == x.ndim - 1:
             return function(x, axis)
@@ -143,7 +145,7 @@ operator("Hardmax")(_along(_hardmax))
 
 
 @operator("TopK", host=(1,))
-def top_k(node: Node, x: Tensor, k: Array | None = None) -> tuple[Tensor, Tensor]:
+def top_k(node: OnnxNode, x: Tensor, k: Array | None = None) -> tuple[Tensor, Tensor]:
     """Return the ``k`` largest or smallest along an axis, in order, and their places."""
     count = node.attr("k") if k is None else int(np.ravel(k)[0])
     axis = node.attr("axis", -1)

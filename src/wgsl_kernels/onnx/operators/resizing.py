@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, carried
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @operator("Resize", since=11, host=(1, 2, 3))
 def resize(
-    node: Node,
+    node: OnnxNode,
     x: Tensor,
     region: Array | None = None,
     scales: Array | None = None,
@@ -41,7 +41,7 @@ def resize(
 
 
 @operator("Upsample", "Resize", host=(1,))
-def upsample(node: Node, x: Tensor, scales: Array | None = None) -> Tensor:
+def upsample(node: OnnxNode, x: Tensor, scales: Array | None = None) -> Tensor:
     """Return ``x`` sampled at the places before, or after if made smaller, or linearly."""
     if scales is None:
         scales = np.asarray(node.attr("scales"))
@@ -51,7 +51,7 @@ def upsample(node: Node, x: Tensor, scales: Array | None = None) -> Tensor:
 
 
 def _targets(
-    node: Node, there: Sequence[int], scales: Array | None, sizes: Array | None
+    node: OnnxNode, there: Sequence[int], scales: Array | None, sizes: Array | None
 ) -> tuple[list[float], list[int]]:
     """Return the factor and the new length of each axis."""
     if scales is not None and scales.size:
@@ -67,7 +67,7 @@ def _targets(
 
 
 def _along(
-    node: Node, x: Tensor, axis: int, factor: float, length: int, part: tuple[float, float]
+    node: OnnxNode, x: Tensor, axis: int, factor: float, length: int, part: tuple[float, float]
 ) -> Tensor:
     """Return ``x`` sampled along one axis."""
     there = x.shape[axis]
@@ -128,7 +128,7 @@ def _nearest(mode: str, places: Array, there: int) -> Array:
     return np.clip(found, 0, there - 1).astype(np.int64)
 
 
-def _weights(node: Node, places: Array, there: int, factor: float) -> Array:
+def _weights(node: OnnxNode, places: Array, there: int, factor: float) -> Array:
     """Return the matrix [new, old] that samples along an axis.
 
     Source: Keys, Cubic Convolution Interpolation for Digital Image Processing, 1981.

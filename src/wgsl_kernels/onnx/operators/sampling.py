@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
-from wgsl_kernels.onnx.windows import Window
+from wgsl_kernels.onnx.windows import OnnxWindow
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 def _at(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> Tensor:
@@ -57,7 +57,7 @@ def _linear(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> T
 
 
 @operator("GridSample")
-def grid_sample(node: Node, x: Tensor, grid: Tensor) -> Tensor:
+def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Tensor:
     """Return images, [batch, channels, ...], sampled at places from -1 to 1, x first."""
     lengths, mode, corners = x.shape[2:], node.attr("mode"), bool(node.attr("align_corners"))
     batch, axes = x.shape[0], x.ndim - 2
@@ -81,7 +81,7 @@ def _unscaled(place: Tensor, length: int, corners: bool) -> Tensor:
     return (place + 1.0) * ((length - 1) / 2) if corners else ((place + 1.0) * length - 1.0) / 2
 
 
-def _folded(node: Node, place: Tensor, length: int, corners: bool) -> Tensor:
+def _folded(node: OnnxNode, place: Tensor, length: int, corners: bool) -> Tensor:
     """Return places brought inside, as the padding asks."""
     mode = node.attr("padding_mode")
     if mode == "border":
@@ -121,7 +121,7 @@ def _cubic_weight(distance: Tensor) -> Tensor:
 
 
 @operator("AffineGrid", host=(1,))
-def affine_grid(node: Node, theta: Tensor, size: Array) -> Tensor:
+def affine_grid(node: OnnxNode, theta: Tensor, size: Array) -> Tensor:
     """Return the places that affine maps, [batch, axes, axes + 1], give an image's elements."""
     lengths = [int(n) for n in np.ravel(size)[2:]]
     corners = node.attr("align_corners")
@@ -137,7 +137,7 @@ def affine_grid(node: Node, theta: Tensor, size: Array) -> Tensor:
 
 
 @operator("RoiAlign")
-def roi_align(node: Node, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
+def roi_align(node: OnnxNode, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
     """Return the mean or largest of samples in each bin of each region, [regions, channels, ...].
 
     How many samples a bin has is read, where the node does not say it.
@@ -222,11 +222,11 @@ def _largest_corner(
 
 
 @operator("Col2Im", host=(1, 2))
-def columns_to_image(node: Node, x: Tensor, shape: Array, block: Array) -> Tensor:
+def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> Tensor:
     """Return images whose blocks are columns, [batch, channels * block, blocks]; overlaps add."""
     size = tuple(int(n) for n in np.ravel(block))
     lengths = tuple(int(n) for n in np.ravel(shape))
-    window = Window.of(node, size)
+    window = OnnxWindow.of(node, size)
     count = len(size)
     padded = [n + window.pads[i] + window.pads[i + count] for i, n in enumerate(lengths)]
     places = np.zeros((1, 1), np.int64)
@@ -255,7 +255,7 @@ def columns_to_image(node: Node, x: Tensor, shape: Array, block: Array) -> Tenso
 
 @operator("DeformConv")
 def deformed_convolution(
-    node: Node,
+    node: OnnxNode,
     x: Tensor,
     weight: Tensor,
     offset: Tensor,
@@ -266,7 +266,7 @@ def deformed_convolution(
 
     Source: Dai et al., Deformable Convolutional Networks, ICCV 2017.
     """
-    window = Window.of(node, tuple(weight.shape[2:]))
+    window = OnnxWindow.of(node, tuple(weight.shape[2:]))
     (batch, channels), (high, wide) = x.shape[:2], x.shape[2:]
     outs, groups, parts = offset.shape[2:], node.attr("group"), node.attr("offset_group")
     taps = math.prod(window.size)

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.operators.indexing import from_start
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @operator("Scatter", "ScatterElements")
-def scatter_elements(node: Node, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
+def scatter_elements(node: OnnxNode, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
     """Return ``x`` changed at one place along an axis for each update."""
     axis = node.attr("axis") % x.ndim
     found = from_start(places, x.shape[axis])
@@ -33,7 +33,7 @@ def scatter_elements(node: Node, x: Tensor, places: Tensor, updates: Tensor) -> 
 
 
 @operator("ScatterND")
-def scatter_nd(node: Node, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
+def scatter_nd(node: OnnxNode, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
     """Return ``x`` changed at the parts that rows of places name."""
     depth = places.shape[-1]
     shape = x.shape[:depth]
@@ -45,7 +45,7 @@ def scatter_nd(node: Node, x: Tensor, places: Tensor, updates: Tensor) -> Tensor
     return _put(node, x, ops.reshape(flat, (-1,)), ops.reshape(updates, (-1,)))
 
 
-def _put(node: Node, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
+def _put(node: OnnxNode, x: Tensor, places: Tensor, updates: Tensor) -> Tensor:
     """Return ``x`` with updates, [count], put at places, [count], in its flat order."""
     kind = node.attr("reduction", "none")
     flat = ops.reshape(x, (-1,))
@@ -83,7 +83,9 @@ def _by_rounds(
 
 
 @operator("TensorScatter")
-def tensor_scatter(node: Node, x: Tensor, updates: Tensor, starts: Tensor | None = None) -> Tensor:
+def tensor_scatter(
+    node: OnnxNode, x: Tensor, updates: Tensor, starts: Tensor | None = None
+) -> Tensor:
     """Return ``x`` with a segment along an axis replaced, from a start of each batch on."""
     axis, length = node.attr("axis") % x.ndim, updates.shape[node.attr("axis")]
     batch = x.shape[0]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, element
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 def ints(values: Any) -> list[int]:
@@ -23,19 +23,19 @@ def ints(values: Any) -> list[int]:
 
 
 @operator("Concat")
-def concat(node: Node, *xs: Tensor) -> Tensor:
+def concat(node: OnnxNode, *xs: Tensor) -> Tensor:
     """Return tensors joined along an axis."""
     return ops.concat(xs, node.attr("axis", 1))
 
 
 @operator("Expand", host=(1,))
-def expand(node: Node, x: Tensor, shape: Array) -> Tensor:
+def expand(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` repeated to the shape that it and ``shape`` broadcast to."""
     return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
 
 
 @operator("Flatten")
-def flatten(node: Node, x: Tensor) -> Tensor:
+def flatten(node: OnnxNode, x: Tensor) -> Tensor:
     """Return a matrix: the axes before ``axis`` are its rows."""
     axis = node.attr("axis")
     axis = axis + x.ndim if axis < 0 else axis
@@ -43,7 +43,7 @@ def flatten(node: Node, x: Tensor) -> Tensor:
 
 
 @operator("Reshape", host=(1,))
-def reshape(node: Node, x: Tensor, shape: Array | None = None) -> Tensor:
+def reshape(node: OnnxNode, x: Tensor, shape: Array | None = None) -> Tensor:
     """Return ``x`` in another shape; 0 is the length that is there, -1 what is left."""
     wanted = list(node.attr("shape")) if shape is None else ints(shape)
     if not node.attr("allowzero", 0):
@@ -55,20 +55,20 @@ def reshape(node: Node, x: Tensor, shape: Array | None = None) -> Tensor:
 
 
 @operator("Transpose")
-def transpose(node: Node, x: Tensor) -> Tensor:
+def transpose(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` with its axes in another order."""
     return ops.permute_dims(x, tuple(node.attr("perm") or range(x.ndim)[::-1]))
 
 
 @operator("Squeeze", host=(1,))
-def squeeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
+def squeeze(node: OnnxNode, x: Tensor, axes: Array | None = None) -> Tensor:
     """Return ``x`` without axes of length 1."""
     given = node.attr("axes") if axes is None else ints(axes)
     return ops.squeeze(x, None if given is None else tuple(given))
 
 
 @operator("Unsqueeze", host=(1,))
-def unsqueeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
+def unsqueeze(node: OnnxNode, x: Tensor, axes: Array | None = None) -> Tensor:
     """Return ``x`` with new axes of length 1, counted in the result."""
     given = node.attr("axes") if axes is None else ints(axes)
     ndim = x.ndim + len(given)
@@ -79,7 +79,7 @@ def unsqueeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
 
 @operator("Slice", host=(1, 2, 3, 4))
 def cut(
-    node: Node,
+    node: OnnxNode,
     x: Tensor,
     starts: Array | None = None,
     ends: Array | None = None,
@@ -91,7 +91,7 @@ def cut(
 
 
 def cuts(
-    node: Node,
+    node: OnnxNode,
     shape: tuple[int, ...],
     starts: Array | None,
     ends: Array | None,
@@ -118,21 +118,21 @@ def cuts(
 
 
 @operator("Split", host=(1,))
-def split(node: Node, x: Tensor, sizes: Array | None = None) -> tuple[Tensor, ...]:
+def split(node: OnnxNode, x: Tensor, sizes: Array | None = None) -> tuple[Tensor, ...]:
     """Return parts of ``x`` along an axis, of given sizes or nearly equal ones."""
     axis = node.attr("axis")
     given = node.attr("split") if sizes is None else ints(sizes)
     return ops.split(x, list(given or _equal(x.shape[axis], node)), axis)
 
 
-def _equal(length: int, node: Node) -> list[int]:
+def _equal(length: int, node: OnnxNode) -> list[int]:
     count = node.attr("num_outputs") or len(node.outputs)
     size = -(-length // count)
     return [size] * (count - 1) + [length - size * (count - 1)]
 
 
 @operator("Tile", host=(1, 2))
-def tile(node: Node, x: Tensor, repeats: Array, axis: Array | None = None) -> Tensor:
+def tile(node: OnnxNode, x: Tensor, repeats: Array, axis: Array | None = None) -> Tensor:
     """Return ``x`` repeated along its axes; before version 6 along one."""
     if axis is None:
         return ops.tile(x, tuple(ints(repeats)))
@@ -142,21 +142,21 @@ def tile(node: Node, x: Tensor, repeats: Array, axis: Array | None = None) -> Te
 
 
 @operator("Shape", raw=True)
-def shape_of(node: Node, x: Any) -> Array:
+def shape_of(node: OnnxNode, x: Any) -> Array:
     """Return the lengths of ``x``, or of some axes, on the host."""
     lengths = (x.array if hasattr(x, "array") else x).shape
     return np.array(lengths, np.int64)[node.attr("start", 0) : node.attr("end")]
 
 
 @operator("Size", raw=True)
-def size_of(node: Node, x: Any) -> Array:
+def size_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of elements, on the host."""
     return np.array(math.prod((x.array if hasattr(x, "array") else x).shape), np.int64)
 
 
 @operator("Pad", host=(1, 2, 3))
 def pad(
-    node: Node,
+    node: OnnxNode,
     x: Tensor,
     pads: Array | None = None,
     value: Array | None = None,
@@ -182,7 +182,7 @@ def pad(
 
 
 @operator("CenterCropPad", host=(1,))
-def center_crop_pad(node: Node, x: Tensor, shape: Array) -> Tensor:
+def center_crop_pad(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return the middle of ``x``, cut or padded with zeros to the lengths asked for."""
     wanted = ints(shape)
     axes = [axis % x.ndim for axis in node.attr("axes") or range(x.ndim)]
@@ -206,7 +206,7 @@ def center_crop_pad(node: Node, x: Tensor, shape: Array) -> Tensor:
 
 
 @operator("ConstantOfShape", host=(0,))
-def constant_of_shape(node: Node, shape: Array) -> Tensor | Array:
+def constant_of_shape(node: OnnxNode, shape: Array) -> Tensor | Array:
     """Return one value in a shape; of int64 on the host, as shapes are."""
     value = node.attr("value")
     value = np.zeros(1, np.float32) if value is None else value
@@ -217,14 +217,14 @@ def constant_of_shape(node: Node, shape: Array) -> Tensor | Array:
 
 
 @operator("EyeLike", raw=True)
-def eye_like(node: Node, x: Any) -> Tensor:
+def eye_like(node: OnnxNode, x: Any) -> Tensor:
     """Return ones on a diagonal of a matrix of the shape of ``x``."""
     rows, columns = (x.array if hasattr(x, "array") else x).shape
     return ops.eye(rows, columns, k=node.attr("k"), dtype=CARRIERS[element(node.out_types[0])])
 
 
 @operator("Range", host=(0, 1, 2))
-def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array | Tensor:
+def arange(node: OnnxNode, start: Array, limit: Array, delta: Array) -> Array | Tensor:
     """Return numbers from ``start`` on, below ``limit``; integers on the host, as shapes are."""
     first, last, step = (np.asarray(one).reshape(()) for one in (start, limit, delta))
     if element(node.out_types[0]) == "int64":
@@ -237,14 +237,14 @@ def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array | Tens
 
 
 @operator("Trilu", host=(1,))
-def triangle(node: Node, x: Tensor, k: Array | None = None) -> Tensor:
+def triangle(node: OnnxNode, x: Tensor, k: Array | None = None) -> Tensor:
     """Return the upper or lower triangle of matrices, zeros elsewhere."""
     offset = 0 if k is None else int(np.ravel(k)[0])
     return (ops.triu if node.attr("upper") else ops.tril)(x, offset)
 
 
 @operator("DepthToSpace")
-def depth_to_space(node: Node, x: Tensor) -> Tensor:
+def depth_to_space(node: OnnxNode, x: Tensor) -> Tensor:
     """Return images with blocks made of channels."""
     size = node.attr("blocksize")
     batch, channels, height, width = x.shape
@@ -259,7 +259,7 @@ def depth_to_space(node: Node, x: Tensor) -> Tensor:
 
 
 @operator("SpaceToDepth")
-def space_to_depth(node: Node, x: Tensor) -> Tensor:
+def space_to_depth(node: OnnxNode, x: Tensor) -> Tensor:
     """Return images with channels made of blocks."""
     size = node.attr("blocksize")
     batch, channels, height, width = x.shape

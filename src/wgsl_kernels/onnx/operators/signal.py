@@ -6,32 +6,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import CARRIERS, element
+from wgsl_kernels.ops.names import public_ops as ops
 from wgsl_kernels.ops.signal.transforms import fft
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 @operator("DFT", since=20, host=(1, 2))
 def fourier(
-    node: Node, x: Tensor, length: Array | None = None, axis: Array | None = None
+    node: OnnxNode, x: Tensor, length: Array | None = None, axis: Array | None = None
 ) -> Tensor:
     """Return the discrete Fourier transform, [..., 2] of real and imaginary parts."""
     return _transform(node, x, length, -2 if axis is None else int(np.ravel(axis)[0]))
 
 
 @operator("DFT", since=17, host=(1,))
-def fourier_by_attribute(node: Node, x: Tensor, length: Array | None = None) -> Tensor:
+def fourier_by_attribute(node: OnnxNode, x: Tensor, length: Array | None = None) -> Tensor:
     """Return the transform along the axis that an attribute names, before version 20."""
     return _transform(node, x, length, node.attr("axis"))
 
 
-def _transform(node: Node, x: Tensor, length: Array | None, axis: int) -> Tensor:
+def _transform(node: OnnxNode, x: Tensor, length: Array | None, axis: int) -> Tensor:
     axis %= x.ndim
     is_inverse, is_half = bool(node.attr("inverse")), bool(node.attr("onesided"))
     rows = ops.moveaxis(x, axis, -2)
@@ -58,7 +58,11 @@ def _parts(spectrum: Tensor, count: int, *, is_half: bool) -> Tensor:
 
 @operator("STFT", host=(1, 3))
 def short_time(
-    node: Node, x: Tensor, step: Array, window: Tensor | None = None, length: Array | None = None
+    node: OnnxNode,
+    x: Tensor,
+    step: Array,
+    window: Tensor | None = None,
+    length: Array | None = None,
 ) -> Tensor:
     """Return the transforms of the frames of a signal, [batch, frames, frequencies, 2]."""
     if length is None:
@@ -81,7 +85,7 @@ def short_time(
 
 @operator("MelWeightMatrix", host=(0, 1, 2, 3, 4))
 def mel_weights(
-    node: Node, bins: Array, length: Array, rate: Array, low: Array, high: Array
+    node: OnnxNode, bins: Array, length: Array, rate: Array, low: Array, high: Array
 ) -> Tensor:
     """Return the weights, [frequencies, bins], of triangles that are equally far on the mel scale.
 

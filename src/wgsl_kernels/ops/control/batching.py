@@ -87,12 +87,12 @@ def vmap(f: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable
             )
         given = [
             *(
-                _Argument(f"argument {at}", *pair)
+                _VmapArgument(f"argument {at}", *pair)
                 for at, pair in enumerate(zip(args, axes, strict=True))
             ),
-            *(_Argument(name, value, 0, is_named=True) for name, value in kwargs.items()),
+            *(_VmapArgument(name, value, 0, is_named=True) for name, value in kwargs.items()),
         ]
-        level = _Level(_size(given))
+        level = _VmapLevel(_size(given))
         with context.intercepted(level):
             values = [one.inside(level) for one in given]
             result = f(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
@@ -109,7 +109,7 @@ def _check_axes(name: str, axes: Any) -> None:
             )
 
 
-class _Argument:
+class _VmapArgument:
     """An argument, and the tensors in it that are mapped, with the axis of the examples first."""
 
     def __init__(self, name: str, value: Any, axis: int | None, *, is_named: bool = False) -> None:
@@ -132,14 +132,14 @@ class _Argument:
             at = normalize_axis(_NAME, axis, given.ndim, "in_axes")
             self.tensors.append(_moved(given, at, 0))
 
-    def inside(self, level: _Level) -> Any:
+    def inside(self, level: _VmapLevel) -> Any:
         """Return the argument of one example."""
         if self._tree is None:
             return self._value
         return self._tree.filled([level.placeholder(one) for one in self.tensors])
 
 
-def _size(given: Sequence[_Argument]) -> int:
+def _size(given: Sequence[_VmapArgument]) -> int:
     sizes = {tensor.shape[0] for one in given for tensor in one.tensors}
     if not sizes:
         raise ArgumentError(f"{_NAME}: no argument is mapped; want in_axes for one at least.")
@@ -152,7 +152,7 @@ def _size(given: Sequence[_Argument]) -> int:
     return size
 
 
-def _outside(level: _Level, result: Any, out_axes: Any) -> Any:
+def _outside(level: _VmapLevel, result: Any, out_axes: Any) -> Any:
     """Return results with the axis of the examples."""
     if isinstance(out_axes, (tuple, list)):
         if not isinstance(result, (tuple, list)) or len(result) != len(out_axes):
@@ -196,7 +196,7 @@ class _Batch:
 
     __slots__ = ("level", "tensor")
 
-    def __init__(self, level: _Level, tensor: Tensor) -> None:
+    def __init__(self, level: _VmapLevel, tensor: Tensor) -> None:
         self.level = level
         self.tensor = tensor
 
@@ -227,7 +227,7 @@ def _unreadable(spec: Spec) -> ArgumentError:
 _no_backend: Any = _NoBackend()
 
 
-class _Level(Boundary, EntryObserver):
+class _VmapLevel(Boundary, EntryObserver):
     """One vmap while its function runs: the interceptor that has kernels run on all examples."""
 
     def __init__(self, size: int) -> None:

@@ -13,6 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.ops.indexing.places import DEEPEST, columns
 from wgsl_kernels.ops.linear_algebra.matrix import BATCH_AXES
 from wgsl_kernels.ops.rules.elementwise import declared
 
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.engine.execution.execute import Result
-    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
@@ -49,9 +50,19 @@ class BatchedCall:
         found: Shape = self.inputs[at].shape
         return found
 
-    def run(self, *inputs: Any, **attrs: Any) -> Tensor:
+    def run(self, *inputs: Any, **attrs: Any) -> Result:
         """Run the kernel with some attributes changed."""
-        return run(self.name, *inputs, **{**self.attrs, **attrs})
+        asked = {**self.attrs, **attrs}
+        if len(self.outputs) == 1:
+            return run(self.name, *inputs, **asked)
+        return run_many(self.name, *inputs, **asked)
+
+    def per_example(self, found: Result) -> Result:
+        """Return results with the examples as their first axis, before those of one example."""
+        if isinstance(found, Tensor):
+            return run("Reshape", found, shape=(self.size, *self.outputs[0].shape))
+        pairs = zip(found, self.outputs, strict=True)
+        return tuple([run("Reshape", one, shape=(self.size, *spec.shape)) for one, spec in pairs])
 
     def whole(self, at: int) -> Tensor:
         """Return an input of all examples, copies of one that they share."""
@@ -105,8 +116,8 @@ def _along(call: BatchedCall, axis: str) -> Result | None:
     if not call.only(0):
         return None
     if not rank and isinstance(at, int):  # a scalar is taken for a vector of one element
-        found = call.run(run("Reshape", call.mapped[0], shape=(call.size, 1)), **{axis: 1})
-        return run("Reshape", found, shape=(call.size, *call.outputs[0].shape))
+        row = run("Reshape", call.mapped[0], shape=(call.size, 1))
+        return call.per_example(call.run(row, **{axis: 1}))
     if isinstance(at, int):
         moved: Any = at % rank + 1
     else:
@@ -125,15 +136,13 @@ def _product(call: BatchedCall) -> Result | None:
     is_plain = len(call.shape(0)) == len(call.shape(1)) == 2 and not call.attrs["transpose_a"]
     if is_plain and b is None:  # one product of all rows
         merged = run("Reshape", a, shape=(call.size * rows, call.shape(0)[-1]))
-        return run(
-            "Reshape", call.run(merged, call.inputs[1]), shape=(call.size, *call.outputs[0].shape)
-        )
+        return call.per_example(call.run(merged, call.inputs[1]))
     most = max(len(call.shape(0)), len(call.shape(1)))
     return call.run(*_aligned(call)) if most < 2 + BATCH_AXES else None
 
 
 def _reshaped(call: BatchedCall) -> Result:
-    return run("Reshape", call.mapped[0], shape=(call.size, *call.outputs[0].shape))
+    return call.per_example(call.mapped[0])
 
 
 def _broadcast(call: BatchedCall) -> Result:
@@ -214,8 +223,12 @@ def _segments(call: BatchedCall) -> Result:
     first = run("Reshape", first, shape=(call.size, *(1,) * axes))
     is_one = run("LogicalAnd", run("GreaterEqual", ids, 0), run("Less", ids, count))
     numbers = run("Select", is_one, run("Add", ids, first), -1)
-    found = call.run(call.whole(0), numbers, num_segments=call.size * count)
-    return run("Reshape", found, shape=(call.size, *call.outputs[0].shape))
+    return call.per_example(call.run(call.whole(0), numbers, num_segments=call.size * count))
+
+
+def _one_batch(x: Tensor) -> Tensor:
+    """Return the batches of all examples as one."""
+    return run("Reshape", x, shape=(x.shape[0] * x.shape[1], *x.shape[2:]))
 
 
 def _merged(call: BatchedCall, count: int, shape: str = "") -> Result | None:
@@ -228,16 +241,68 @@ def _merged(call: BatchedCall, count: int, shape: str = "") -> Result | None:
     """
     if not call.only(*range(count)):
         return None
-    given = [
-        run("Reshape", call.whole(at), shape=(call.size * call.shape(at)[0], *call.shape(at)[1:]))
-        for at in range(count)
-    ]
+    given = [_one_batch(call.whole(at)) for at in range(count)]
     attrs: dict[str, Any] = {}
     if shape:
         first, *rest = call.attrs[shape]
         attrs[shape] = (call.size * first, *rest)
-    found = call.run(*given, *call.inputs[count:], **attrs)
-    return run("Reshape", found, shape=(call.size, *call.outputs[0].shape))
+    return call.per_example(call.run(*given, *call.inputs[count:], **attrs))
+
+
+def _attention(call: BatchedCall) -> Result:
+    """Make one batch of all examples' batches; a mask that all of these share stays as it is."""
+    *inputs, mask = range(len(call.inputs))
+    given = [_one_batch(call.whole(at)) for at in inputs]
+    found = call.inputs[mask]
+    if found is not None and (call.mapped[mask] is not None or found.shape[0] != 1):
+        shape = (call.size, call.shape(0)[0], *found.shape[1:])
+        found = _one_batch(run("BroadcastTo", call.whole(mask), shape=shape))
+    return call.per_example(call.run(*given, found))
+
+
+def _solved(call: BatchedCall) -> Result:
+    """Solve systems whose leading axes broadcast."""
+    a, b = _aligned(call)
+    if call.mapped[0] is None and len(call.outputs) > 1:  # singular values, of the matrices alone
+        a = run("BroadcastTo", a, shape=(call.size, *(1,) * (b.ndim - a.ndim - 1), *a.shape))
+    return call.per_example(call.run(a, b))
+
+
+def _numbered(call: BatchedCall, at: int, shape: Shape) -> Tensor | None:
+    """Return indices that name their example too, in a column before the others.
+
+    Args:
+        call: The call.
+        at: Which input they are.
+        shape: Theirs in one example, as [rows..., depth].
+    """
+    *rows, depth = shape
+    if depth == DEEPEST:
+        return None
+    numbers = run("Range", start=0, stop=call.size, step=1, dtype="int32")
+    numbers = run("Reshape", numbers, shape=(call.size, *(1,) * len(shape)))
+    first = run("BroadcastTo", numbers, shape=(call.size, *rows, 1))
+    others = run("Reshape", call.whole(at), shape=(call.size, *shape))
+    return run("Concat", [first, others], axis=len(shape))
+
+
+def _gather_nd(call: BatchedCall) -> Result | None:
+    if call.mapped[0] is None:
+        return call.run(call.inputs[0], call.mapped[1])
+    indices = _numbered(call, 1, call.shape(1))
+    return None if indices is None else call.run(call.mapped[0], indices)
+
+
+def _scatter_nd(call: BatchedCall) -> Result | None:
+    indices = _numbered(call, 0, columns(call.shape(0)))
+    if indices is None:
+        return None
+    return call.run(indices, call.whole(1), shape=(call.size, *call.attrs["shape"]))
+
+
+def _scatter_update(call: BatchedCall) -> Result | None:
+    indices = _numbered(call, 1, columns(call.shape(1)))
+    return None if indices is None else call.run(call.whole(0), indices, call.whole(2))
 
 
 def _einsum(call: BatchedCall) -> Result | None:
@@ -263,8 +328,7 @@ def _multinomial(call: BatchedCall) -> Result | None:
         return None
     rows, classes = call.shape(0)
     logits = run("Reshape", call.whole(0), shape=(call.size * rows, classes))
-    found = call.run(logits, call.inputs[1])
-    return run("Reshape", found, shape=(call.size, *call.outputs[0].shape))
+    return call.per_example(call.run(logits, call.inputs[1]))
 
 
 RULES: dict[str, Rule] = {
@@ -293,13 +357,23 @@ RULES: dict[str, Rule] = {
         }.items()
         for name in names
     },
-    **dict.fromkeys(["Cholesky", "FFT", "IFFT", "MatrixCofactors", "OneHot"], _leading),
+    **dict.fromkeys(
+        [
+            *("Cholesky", "FFT", "IFFT", "LogMatrixDeterminant", "MatrixBandPart"),
+            *("MatrixCofactors", "MatrixDeterminant", "OneHot", "Qr", "SelfAdjointEig", "Svd"),
+            "TopK",
+        ],
+        _leading,
+    ),
+    **dict.fromkeys(["MatrixSolve", "MatrixSolveLs", "MatrixTriangularSolve"], _solved),
     "AddN": _added,
+    **dict.fromkeys(["Attention", "AttentionGradient"], _attention),
     "BatchMatMul": _product,
     "BroadcastTo": _broadcast,
     "Concat": _joined,
     "Einsum": _einsum,
     "ExpandDims": _reshaped,
+    "GatherNd": _gather_nd,
     "GatherV2": _gather,
     "MirrorPad": _padded,
     "Multinomial": _multinomial,
@@ -307,10 +381,12 @@ RULES: dict[str, Rule] = {
     "PadV2": _padded,
     **dict.fromkeys(["RandomNormal", "RandomUniform"], _random),
     "Reshape": _reshaped,
+    "ScatterNd": _scatter_nd,
     "Slice": _slice,
     "SplitV": _split,
     "StridedSlice": _strided_slice,
     "TakeAlongAxis": _along_axis,
+    "TensorScatterUpdate": _scatter_update,
     "Tile": _tile,
     "Transpose": _transpose,
     "Unpack": _split,
@@ -330,6 +406,7 @@ RULES: dict[str, Rule] = {
             "FlipLeftRight": 1,
             "LRN": 1,
             "LRNGrad": 3,
+            "LowerBound": 2,
             "MaxPool": 1,
             "MaxPool3D": 1,
             "MaxPool3DGrad": 3,
@@ -338,6 +415,8 @@ RULES: dict[str, Rule] = {
             "ResizeBilinearGrad": 2,
             "ResizeNearestNeighbor": 1,
             "ResizeNearestNeighborGrad": 2,
+            "SearchSorted": 2,
+            "UpperBound": 2,
         }.items()
     },
     **dict.fromkeys(

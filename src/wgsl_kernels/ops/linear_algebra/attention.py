@@ -29,7 +29,7 @@ from wgsl_kernels.engine.values.shapes import (
 from wgsl_kernels.ops.elementwise import cast, logical
 from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     SCORES_ON_CPU,
-    Sizes,
+    AttentionSizes,
     blocks_of,
     check_inputs,
     fit,
@@ -187,7 +187,7 @@ def _attention_signature(
 def _attention_cpu(
     query: Array, key: Array, value: Array, mask: Array | None, *, causal: bool, scale: float
 ) -> tuple[Array, Array]:
-    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    sizes = AttentionSizes.of(query.shape, key.shape, value.shape)
     wide = np.dtype(np.float32) if query.dtype == np.float16 else query.dtype
     q = grouped(query, sizes)
     k, v = (one.reshape(sizes.groups, *one.shape[2:]) for one in (key, value))
@@ -222,7 +222,7 @@ def _attention_webgpu(
     causal: bool,
     scale: float,
 ) -> tuple[GpuArray, GpuArray]:
-    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    sizes = AttentionSizes.of(query.shape, key.shape, value.shape)
     if not sizes.scores:
         y = gpu.full((*query.shape[:3], sizes.value_size), query.dtype, 0.0)
         return y, gpu.full(query.shape[:3], "float32", -math.inf)

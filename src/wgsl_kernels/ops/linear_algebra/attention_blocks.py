@@ -23,7 +23,7 @@ SCORES_ON_CPU = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class AttentionSizes:
     """The sizes of attention.
 
     The heads that share keys and their queries are the rows of one group: there are
@@ -48,7 +48,7 @@ class Sizes:
     value_size: int
 
     @classmethod
-    def of(cls, query: Shape, key: Shape, value: Shape) -> Sizes:
+    def of(cls, query: Shape, key: Shape, value: Shape) -> AttentionSizes:
         """Return the sizes for inputs of these shapes, which fit each other."""
         batch, heads, steps, size = query
         key_heads, length = key[1:3]
@@ -113,7 +113,7 @@ def check_inputs(kernel: str, query: Spec, key: Spec, value: Spec, mask: Spec | 
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ScoreBlock:
     """Some rows of some groups.
 
     Attributes:
@@ -131,7 +131,7 @@ class Block:
     keys: int
 
 
-def blocks_of(sizes: Sizes, most: int, *, causal: bool) -> list[Block]:
+def blocks_of(sizes: AttentionSizes, most: int, *, causal: bool) -> list[ScoreBlock]:
     """Return blocks of about ``most`` scores that cover all rows.
 
     A block has either all rows of its groups, or rows of one group. Where it has rows of one head,
@@ -140,18 +140,18 @@ def blocks_of(sizes: Sizes, most: int, *, causal: bool) -> list[Block]:
     if sizes.rows * sizes.length <= most:
         count = max(most // max(sizes.rows * sizes.length, 1), 1)
         return [
-            Block(first, min(count, sizes.groups - first), 0, sizes.rows, sizes.length)
+            ScoreBlock(first, min(count, sizes.groups - first), 0, sizes.rows, sizes.length)
             for first in range(0, sizes.groups, count)
         ]
     parts = _parts_of_group(sizes, max(most // sizes.length, 1), causal)
     return [
-        Block(group, 1, row, rows, keys)
+        ScoreBlock(group, 1, row, rows, keys)
         for group in range(sizes.groups)
         for row, rows, keys in parts
     ]
 
 
-def _parts_of_group(sizes: Sizes, rows: int, causal: bool) -> list[tuple[int, int, int]]:
+def _parts_of_group(sizes: AttentionSizes, rows: int, causal: bool) -> list[tuple[int, int, int]]:
     """Return the first row, the rows and the keys of each part of a group."""
     steps, length = sizes.steps, sizes.length
     if rows >= steps:
@@ -168,12 +168,14 @@ def _parts_of_group(sizes: Sizes, rows: int, causal: bool) -> list[tuple[int, in
     return parts
 
 
-def grouped(x: Array, sizes: Sizes) -> Array:
+def grouped(x: Array, sizes: AttentionSizes) -> Array:
     """Return [groups, rows, ...] of [batch, heads, steps, ...]."""
     return x.reshape(sizes.groups, sizes.rows, *x.shape[3:])
 
 
-def masked(scores: Array, mask: Array | None, sizes: Sizes, block: Block, *, causal: bool) -> Array:
+def masked(
+    scores: Array, mask: Array | None, sizes: AttentionSizes, block: ScoreBlock, *, causal: bool
+) -> Array:
     """Return a block's scores, [groups, rows, keys], -Inf where a row attends to no key.
 
     Args:

@@ -20,7 +20,7 @@ from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import cast
 from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     SCORES_ON_CPU,
-    Sizes,
+    AttentionSizes,
     blocks_of,
     check_inputs,
     grouped,
@@ -126,7 +126,7 @@ def _attention_gradient_cpu(
     causal: bool,
     scale: float,
 ) -> tuple[Array, Array, Array]:
-    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    sizes = AttentionSizes.of(query.shape, key.shape, value.shape)
     wide = log_sums.dtype
     q, upstream = (grouped(one, sizes).astype(wide, copy=False) for one in (query, dy))
     sums, levels = (grouped(one, sizes)[..., None] for one in (log_sums, level))
@@ -169,7 +169,7 @@ def _attention_gradient_webgpu(
     causal: bool,
     scale: float,
 ) -> tuple[GpuArray, GpuArray, GpuArray]:
-    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    sizes = AttentionSizes.of(query.shape, key.shape, value.shape)
     if not sizes.scores:
         dq, dk, dv = (gpu.full(one.shape, one.dtype, 0.0) for one in (query, key, value))
         return dq, dk, dv

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.control.parts import added, excess, joined
 from wgsl_kernels.ops.elementwise.cast import converted
-from wgsl_kernels.ops.linear_algebra.attention_blocks import Block, blocks_of
+from wgsl_kernels.ops.linear_algebra.attention_blocks import ScoreBlock, blocks_of
 from wgsl_kernels.ops.linear_algebra.matrix import product_webgpu
 from wgsl_kernels.ops.shapes.shape import reshaped
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.values.spec import Shape
-    from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes
+    from wgsl_kernels.ops.linear_algebra.attention_blocks import AttentionSizes
 
 _ROWS = 16  # of a workgroup, as in attention/rows.wesl
 _FORWARD, _BACKWARD = "linear_algebra/attention/", "linear_algebra/attention_gradient/"
@@ -25,7 +25,7 @@ _FORWARD, _BACKWARD = "linear_algebra/attention/", "linear_algebra/attention_gra
 
 def attention_by_products(
     gpu: Gpu,
-    sizes: Sizes,
+    sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
     mask: GpuArray | None,
     *,
@@ -58,7 +58,7 @@ def attention_by_products(
 
 def gradient_by_products(
     gpu: Gpu,
-    sizes: Sizes,
+    sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
     mask: GpuArray | None,
     *,
@@ -107,7 +107,7 @@ class Products:
     """
 
     def __init__(
-        self, gpu: Gpu, sizes: Sizes, mask: GpuArray | None, *, causal: bool, scale: float
+        self, gpu: Gpu, sizes: AttentionSizes, mask: GpuArray | None, *, causal: bool, scale: float
     ) -> None:
         self._gpu, self._sizes = gpu, sizes
         self.blocks = blocks_of(sizes, gpu.policy.attention_scores, causal=causal)
@@ -145,11 +145,11 @@ class Products:
         of_keys = self.groups_of(key, length), self.groups_of(value, length)
         return self.groups_of(query, rows), *of_keys
 
-    def rows(self, x: GpuArray, block: Block) -> GpuArray:
+    def rows(self, x: GpuArray, block: ScoreBlock) -> GpuArray:
         """Return the rows of a block, of what `groups_of` gives of queries."""
         return self.part(x, block, block.row, block.rows)
 
-    def part(self, x: GpuArray, block: Block, first: int, count: int) -> GpuArray:
+    def part(self, x: GpuArray, block: ScoreBlock, first: int, count: int) -> GpuArray:
         """Return a block's groups of what `groups_of` gives, and of these some rows."""
         if len(self.blocks) == 1:
             return x
@@ -157,7 +157,7 @@ class Products:
         start = x.offset + block.group * x.strides[0] + first * x.strides[1]
         return self._gpu.view(x, shape, x.strides, start)
 
-    def weigh(self, products: GpuArray, block: Block, log_sums: GpuArray) -> GpuArray:
+    def weigh(self, products: GpuArray, block: ScoreBlock, log_sums: GpuArray) -> GpuArray:
         """Write weights to products; return what they are still to be multiplied by, for each row.
 
         Args:
@@ -183,7 +183,7 @@ class Products:
             self._dispatch(_FORWARD + "join_totals.wesl", joins, block, parts, each=False)
         return inverses
 
-    def divide(self, sums: GpuArray, inverses: GpuArray, block: Block, y: GpuArray) -> None:
+    def divide(self, sums: GpuArray, inverses: GpuArray, block: ScoreBlock, y: GpuArray) -> None:
         """Write a block's means to y: sums of values times what `weigh` has returned."""
         gpu, size = self._gpu, self._sizes.value_size
         if not size:
@@ -209,7 +209,7 @@ class Products:
         self,
         products: GpuArray,
         slopes: GpuArray,
-        block: Block,
+        block: ScoreBlock,
         log_sums: GpuArray,
         level: GpuArray,
     ) -> None:
@@ -222,7 +222,7 @@ class Products:
         self,
         shader: str,
         arrays: Mapping[str, GpuArray],
-        block: Block,
+        block: ScoreBlock,
         parts: int = 1,
         *,
         each: bool = True,
@@ -247,7 +247,7 @@ class Products:
             groups=self._gpu.grid(count * parts if each else count, _ROWS),
         )
 
-    def _mask_of(self, block: Block) -> tuple[dict[str, GpuArray], tuple[int, int, int]]:
+    def _mask_of(self, block: ScoreBlock) -> tuple[dict[str, GpuArray], tuple[int, int, int]]:
         """Return the mask, if there is one, and the batch, head and step that it begins with.
 
         Of a mask above the binding limit it is the part that the block needs.
@@ -270,7 +270,7 @@ class Products:
         moved = sum(n * stride for n, stride in zip(first, mask.strides, strict=False))
         return {"mask": gpu.view(mask, shape, mask.strides, mask.offset + moved)}, first
 
-    def add(self, sums: dict[int, GpuArray], x: GpuArray, block: Block) -> None:
+    def add(self, sums: dict[int, GpuArray], x: GpuArray, block: ScoreBlock) -> None:
         """Add what a block has for its keys to the sum of its groups, by the first of them."""
         rest = self._sizes.length - block.keys
         if rest:
@@ -286,7 +286,7 @@ def _whole(gpu: Gpu, blocks: Sequence[GpuArray], shape: Shape) -> GpuArray:
     return reshaped(gpu, flat[0] if len(flat) == 1 else joined(gpu, flat, 0), shape)
 
 
-def mask_view(gpu: Gpu, mask: GpuArray, sizes: Sizes) -> GpuArray:
+def mask_view(gpu: Gpu, mask: GpuArray, sizes: AttentionSizes) -> GpuArray:
     """Return the mask as a view of all scores; broadcast axes have strides of 0."""
     shape = (sizes.batch, sizes.key_heads * sizes.sharing, sizes.steps, sizes.length)
     steps = [0 if n == 1 else step for n, step in zip(mask.shape, mask.strides, strict=True)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.ops.elementwise import cast, exponential, logical
 from wgsl_kernels.ops.linear_algebra import matrix
-from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes
+from wgsl_kernels.ops.linear_algebra.attention_blocks import AttentionSizes
 from wgsl_kernels.ops.shapes import ranges
 from wgsl_kernels.ops.shapes import shape as shapes
 
@@ -35,7 +35,7 @@ class Scores:
         scale: Of the scores.
     """
 
-    sizes: Sizes
+    sizes: AttentionSizes
     query: Tensor
     key: Tensor
     value: Tensor
@@ -67,7 +67,7 @@ def scores_of(
 
     They are differentiable in each of these. float16 is computed in float32.
     """
-    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    sizes = AttentionSizes.of(query.shape, key.shape, value.shape)
     wide = log_sums.dtype
 
     def rows(x: Tensor) -> Tensor:
@@ -95,7 +95,7 @@ def scores_of(
     )  # fmt: skip
 
 
-def _not_after(sizes: Sizes) -> Tensor:
+def _not_after(sizes: AttentionSizes) -> Tensor:
     """Return which keys are not after a query, [steps, length]; the last is at the last key."""
     steps, length = sizes.steps, sizes.length
     places = ranges.arange(length - steps, length, dtype="int32")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-    from wgsl_kernels.ops.linear_algebra.attention_blocks import Sizes
+    from wgsl_kernels.ops.linear_algebra.attention_blocks import AttentionSizes
 
 PRODUCTS, TILES = "products", "tiles"
 WAYS = (PRODUCTS, TILES)
@@ -26,7 +26,7 @@ _EVEN = 64
 """Elements that where an array's second part begins is a multiple of, so that vectors are whole."""
 
 
-def fits_tiles(gpu: Gpu, sizes: Sizes, arrays: Mapping[str, GpuArray]) -> bool:
+def fits_tiles(gpu: Gpu, sizes: AttentionSizes, arrays: Mapping[str, GpuArray]) -> bool:
     """Say whether tiles can be taken.
 
     An invocation's sums have to fit into registers, and each array into a binding.
@@ -37,7 +37,7 @@ def fits_tiles(gpu: Gpu, sizes: Sizes, arrays: Mapping[str, GpuArray]) -> bool:
 
 def attention_by_tiles(
     gpu: Gpu,
-    sizes: Sizes,
+    sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
     mask: GpuArray | None,
     *,
@@ -57,7 +57,7 @@ def attention_by_tiles(
 
 def gradient_by_tiles(
     gpu: Gpu,
-    sizes: Sizes,
+    sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
     mask: GpuArray | None,
     *,
@@ -91,7 +91,7 @@ def _blocks(size: int) -> int:
 def _dispatch(
     gpu: Gpu,
     shader: str,
-    sizes: Sizes,
+    sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
     mask: GpuArray | None,
     results: Mapping[str, GpuArray],
@@ -140,7 +140,7 @@ def _dispatch(
 
 def choose_way(
     gpu: Gpu,
-    sizes: Sizes,
+    sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
     run: Callable[[str], object],
     *,

@@ -246,7 +246,7 @@ def _mirror_pad_grad(dy: Tensor, x_shape: Shape, paddings: Pairs, mode: str) -> 
     return dy
 
 
-class _Run(NamedTuple):
+class _AxisSegment(NamedTuple):
     """Places in a row, outside an axis, of elements in a row.
 
     Attributes:
@@ -262,26 +262,26 @@ class _Run(NamedTuple):
     turn: Literal["forward", "backward", "same"]
 
 
-def _runs(mode: str, length: int, before: int, after: int) -> Iterator[_Run]:
+def _runs(mode: str, length: int, before: int, after: int) -> Iterator[_AxisSegment]:
     """Yield what lies before an axis and after it."""
     step = length - 1 if mode == "reflect" else length
     for place, end in ((-before, 0), (length, length + after)):
         if mode == "edge" or not step:
             if place < end:
-                yield _Run(place, end - place, 0 if end == 0 else length - 1, "same")
+                yield _AxisSegment(place, end - place, 0 if end == 0 else length - 1, "same")
             continue
         while place < end:
             block = place // step
             count = min((block + 1) * step, end) - place
             at = place - block * step
             if mode == "wrap" or block % 2 == 0:
-                yield _Run(place, count, at, "forward")
+                yield _AxisSegment(place, count, at, "forward")
             else:
-                yield _Run(place, count, length - at - count, "backward")
+                yield _AxisSegment(place, count, length - at - count, "backward")
             place += count
 
 
-def _moved_back(run: _Run, part: Tensor, length: int, axis: int) -> Tensor:
+def _moved_back(run: _AxisSegment, part: Tensor, length: int, axis: int) -> Tensor:
     """Return the gradient of a run as one of the axis."""
     if run.turn == "same":
         part = part.sum(axis=axis, keepdims=True)

@@ -38,6 +38,8 @@ class Copier:
         """Return a row-major copy of an array on the device."""
         session, spec = self._session, Spec(array.shape, array.dtype)
         device = session.open()
+        if not array.size:
+            return GpuArray(spec.shape, spec.dtype, 0, None, device)
         key = (spec, array.layout, array.is_scalar_on_host)
         ready = self._ready[key]
         if ready is None:
