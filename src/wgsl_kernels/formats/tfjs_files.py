@@ -121,9 +121,7 @@ def saying_what_is_damaged(caller: str, what: str) -> Iterator[None]:
         OverflowError,
     ) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ArgumentError(
-            f"{caller}: {what} of TensorFlow.js, or damaged: {said}."
-        ) from None
+        raise ArgumentError(f"{caller}: {what} of TensorFlow.js, or damaged: {said}.") from None
 
 
 def _content(path: Path) -> dict[str, Any]:

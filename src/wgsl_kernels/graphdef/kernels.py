@@ -124,7 +124,7 @@ def add_n(node: Node, *xs: Tensor) -> Tensor:
 @rule("Einsum")
 def einsum(node: Node, *xs: Tensor) -> Tensor:
     """Return the sum of products that an equation names."""
-    return run("Einsum", list(xs), equation=node.attr("equation"))
+    return run("Einsum", list(xs), equation=node.attrs["equation"])
 
 
 @rule("TopKV2", host=(1,), outputs=2)

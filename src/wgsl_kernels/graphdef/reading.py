@@ -231,9 +231,7 @@ class _Reader:
         )
 
 
-def _value_info(
-    name: str, declared: Mapping[str, Any], attrs: Mapping[str, Any]
-) -> ValueInfo:
+def _value_info(name: str, declared: Mapping[str, Any], attrs: Mapping[str, Any]) -> ValueInfo:
     """Return an input or output as a signature declares it, or else the node's attributes."""
     dtype = declared.get("dtype", attrs.get("dtype"))
     shape = declared.get("tensorShape")
@@ -247,9 +245,7 @@ def _value_info(
 
 def _dtype_of(attrs: Mapping[str, Any]) -> str | None:
     """Return the dtype of what a node reads, by the attribute that says so."""
-    return next(
-        (attrs[name] for name in ("T", "Tparams", "SrcT", "Tidx") if name in attrs), None
-    )
+    return next((attrs[name] for name in ("T", "Tparams", "SrcT", "Tidx") if name in attrs), None)
 
 
 def _found(names: Mapping[_Source, str], source: _Source, reader: str) -> str:

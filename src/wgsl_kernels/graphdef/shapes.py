@@ -128,9 +128,7 @@ def tile(node: Node, x: Tensor, times: Array) -> Tensor:
     return ops.tile(x, ints(times))
 
 
-@rule(
-    "ConcatV2", host=(-1,), numpy=lambda node, *given: np.concatenate(given[:-1], int(given[-1]))
-)
+@rule("ConcatV2", host=(-1,), numpy=lambda node, *given: np.concatenate(given[:-1], int(given[-1])))
 def concat(node: Node, *given: Any) -> Tensor:
     """Return tensors joined along an axis, which comes last."""
     return ops.concat(list(given[:-1]), int(given[-1]))
@@ -158,7 +156,7 @@ def unpack(node: Node, x: Tensor) -> tuple[Tensor, ...]:
 @rule("Split", host=(0,), outputs="num_split")
 def split(node: Node, axis: Array, x: Tensor) -> tuple[Tensor, ...]:
     """Return equal parts of ``x``."""
-    return ops.split(x, node.attr("num_split"), int(axis))
+    return ops.split(x, node.attrs["num_split"], int(axis))
 
 
 @rule("SplitV", host=(1, 2), outputs="num_split")
@@ -218,7 +216,7 @@ def pad(node: Node, x: Tensor, widths: Array, value: Array | None = None) -> Ten
 @rule("MirrorPad", host=(1,))
 def mirror_pad(node: Node, x: Tensor, widths: Array) -> Tensor:
     """Return ``x`` with its mirror image around it."""
-    return ops.pad(x, pairs(widths), mode=node.attr("mode").lower())
+    return ops.pad(x, pairs(widths), mode=str(node.attrs["mode"]).lower())
 
 
 @rule("SpaceToBatchND", host=(1, 2))
@@ -236,7 +234,7 @@ def batch_to_space(node: Node, x: Tensor, block: Array, crops: Array) -> Tensor:
 @rule("Fill", host=(0, 1), numpy=lambda node, shape, value: np.full(ints(shape), value))
 def fill(node: Node, shape: Array, value: Array) -> Tensor:
     """Return one value in a shape."""
-    return ops.full(ints(shape), value.item(), carrier(node.attr("T")))
+    return ops.full(ints(shape), value.item(), carrier(node.attrs["T"]))
 
 
 @rule("Range", host=(0, 1, 2))

@@ -92,10 +92,10 @@ def stop_gradient(node: Node, x: Tensor) -> Tensor:
     return stopped(x)
 
 
-@rule("Cast", numpy=lambda node, x: x.astype(carrier(node.attr("DstT"))))
+@rule("Cast", numpy=lambda node, x: x.astype(carrier(node.attrs["DstT"])))
 def cast(node: Node, x: Tensor) -> Tensor:
     """Return ``x`` in another dtype."""
-    return ops.astype(x, carrier(node.attr("DstT")))
+    return ops.astype(x, carrier(node.attrs["DstT"]))
 
 
 @rule("SelectV2", numpy=lambda node, condition, t, e: np.where(condition, t, e))
@@ -180,9 +180,7 @@ def resize(node: Node, images: Tensor, size: Array) -> Tensor:
 
 
 @rule("CropAndResize", host=(3,))
-def crop_and_resize(
-    node: Node, image: Tensor, boxes: Tensor, which: Tensor, size: Array
-) -> Tensor:
+def crop_and_resize(node: Node, image: Tensor, boxes: Tensor, which: Tensor, size: Array) -> Tensor:
     """Return parts of images, all in one size."""
     return run(
         "CropAndResize",

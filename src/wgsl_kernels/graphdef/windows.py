@@ -25,8 +25,8 @@ def _spatial(node: Node, name: str) -> tuple[int, ...]:
     """Return what an attribute with a number for each axis says of the axes of space."""
     every = node.attr(name)
     if every is None:
-        every = [1] * len(node.attr("strides"))
-    form = node.attr("data_format", "N" + "DHW"[-(len(every) - 2) :] + "C")
+        every = [1] * len(node.attrs["strides"])
+    form = str(node.attr("data_format", "N" + "DHW"[-(len(every) - 2) :] + "C"))
     first = form.index("C")
     if len(form) != len(every) or every[0] != 1 or every[first] != 1:
         raise ArgumentError(
@@ -37,9 +37,9 @@ def _spatial(node: Node, name: str) -> tuple[int, ...]:
 
 def _window(node: Node, *, dilated: bool = True) -> dict[str, Any]:
     """Return the attributes that kernels of convolution and pooling share."""
-    pad = node.attr("padding").lower()
+    pad = str(node.attrs["padding"]).lower()
     if pad == "explicit":
-        flat = node.attr("explicit_paddings")
+        flat = node.attrs["explicit_paddings"]
         pad = tuple(zip(flat[::2], flat[1::2], strict=True))
     found = {"strides": _spatial(node, "strides"), "pad": pad}
     if "data_format" in node.attrs:
@@ -76,16 +76,14 @@ def dilation2d(node: Node, x: Tensor, filters: Tensor) -> Tensor:
         x,
         filters,
         strides=_spatial(node, "strides"),
-        pad=node.attr("padding").lower(),
+        pad=str(node.attrs["padding"]).lower(),
         dilations=_spatial(node, "rates"),
     )
 
 
 def _pooling(kernel: str) -> Callable[..., Tensor]:
     def pool(node: Node, x: Tensor) -> Tensor:
-        return run(
-            kernel, x, filter_size=_spatial(node, "ksize"), **_window(node, dilated=False)
-        )
+        return run(kernel, x, filter_size=_spatial(node, "ksize"), **_window(node, dilated=False))
 
     return pool
 
@@ -102,7 +100,7 @@ def max_pool_with_argmax(node: Node, x: Tensor) -> tuple[Tensor, ...]:
         x,
         filter_size=_spatial(node, "ksize"),
         strides=_spatial(node, "strides"),
-        pad=node.attr("padding").lower(),
+        pad=str(node.attrs["padding"]).lower(),
         include_batch_in_index=node.attr("include_batch_in_index", False),
     )
 
@@ -154,7 +152,7 @@ def fused_matmul(node: Node, a: Tensor, b: Tensor, *given: Tensor) -> Tensor:
 
 def _per_channel(node: Node, values: Tensor, x: Tensor) -> Tensor:
     """Return one number a channel in a shape that broadcasts to ``x``."""
-    if node.attr("data_format", "NHWC").startswith("NC"):
+    if str(node.attr("data_format", "NHWC")).startswith("NC"):
         return ops.reshape(values, (-1, *(1,) * (x.ndim - 2)))
     return values
 

@@ -67,9 +67,7 @@ def read_on_device(graph: Graph) -> dict[str, Constant]:
 def reason_not_replayed(graph: Graph) -> str | None:
     """Return why a captured run of the graph would not be right, or could not be: or None."""
     for one in (*graph.inputs, *graph.outputs):
-        if one.type and (
-            not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED
-        ):
+        if one.type and (not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED):
             return f"{one.name!r} is of type {one.type}"
     known = set(graph.constants)
     for node in graph.nodes:
