@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
 from tests.graph_models.graphs import GraphWriter
 
 DRAW = np.random.default_rng(7)
@@ -22,6 +21,16 @@ DRAW = np.random.default_rng(7)
 
 def floats(*shape: int, low: float = -1.0, high: float = 1.0) -> Any:
     return DRAW.uniform(low, high, shape).astype(np.float32)
+
+
+def single(values: Any) -> Any:
+    """Return float32 values."""
+    return np.asarray(values, np.float32)
+
+
+def words(text: str) -> list[str]:
+    """Return the names in a text."""
+    return text.split()
 
 
 WINDOW = {"strides": [1, 2, 2, 1], "padding": "SAME"}
@@ -33,21 +42,21 @@ IMAGES = floats(2, 5, 6, 3)
 BOXES = [[0.0, 0.0, 1.0, 1.0], [0.0, 0.1, 1.0, 1.1], [0.0, 2.0, 1.0, 3.0]]
 SCORES = [0.9, 0.8, 0.7]
 
-MAPS = (
+MAPS = words(
     "Abs Acos Asin Asinh Atan Atanh Ceil Cos Cosh Elu Erf Exp Expm1 Floor IsFinite IsInf IsNan "
     "LogSoftmax Neg OnesLike Reciprocal Relu Relu6 Round Selu Sigmoid Sign Sin Sinh Softmax "
     "Softplus Square Tan Tanh ZerosLike Identity Snapshot StopGradient"
-).split()
-POSITIVE = "Log Log1p Rsqrt Sqrt".split()
-PAIRS = (
+)
+POSITIVE = words("Log Log1p Rsqrt Sqrt")
+PAIRS = words(
     "Add AddV2 Atan2 Div DivNoNan Equal FloorMod Greater GreaterEqual Less LessEqual Maximum "
     "Minimum Mod Mul NotEqual RealDiv SquaredDifference Sub Prelu"
-).split()
-REDUCTIONS = "EuclideanNorm Max Mean Min Prod Sum".split()
-ON_HOST = (
+)
+REDUCTIONS = words("EuclideanNorm Max Mean Min Prod Sum")
+ON_HOST = words(
     "Add AddV2 FloorDiv FloorMod Maximum Minimum Mul Sub Equal Greater GreaterEqual Less LessEqual "
     "NotEqual"
-).split()
+)
 
 CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
     *((op, [floats(2, 3, low=-0.9, high=0.9)], {}) for op in MAPS),
@@ -62,7 +71,7 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("LogicalNot", [[True, False]], {}),
     ("AddN", [floats(2, 2), floats(2, 2), floats(2, 2)], {}),
     ("BiasAdd", [floats(2, 3), floats(3)], {}),
-    ("ClipByValue", [floats(5), np.float32(-0.5), np.float32(0.25)], {}),
+    ("ClipByValue", [floats(5), single(-0.5), single(0.25)], {}),
     ("Cast", [floats(4, high=9.0)], {"SrcT": "DT_FLOAT", "DstT": "DT_INT32"}),
     ("Cast", [[1, 2]], {"SrcT": "DT_INT32", "DstT": "DT_FLOAT"}),
     ("MatMul", [floats(2, 3), floats(4, 3)], {"transpose_a": False, "transpose_b": True}),
@@ -122,7 +131,7 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("ArgMin", [floats(2, 5), 0], {"output_type": "DT_INT64"}),
     ("Cumsum", [floats(2, 5), 1], {"exclusive": True, "reverse": False}),
     ("Cumprod", [floats(2, 5), 0], {"exclusive": False, "reverse": True}),
-    ("FloorDiv", [floats(4, high=9.0), np.float32([2, 2, 3, -1])], {}),
+    ("FloorDiv", [floats(4, high=9.0), single([2, 2, 3, -1])], {}),
     ("SelectV2", [[True, False, True], floats(2, 3), floats(2, 3)], {}),
     ("Select", [[True, False], floats(2), floats(2)], {}),
     ("GatherV2", [floats(4, 3, 2), [2, 0], 1], {"batch_dims": 0, "Tparams": "DT_FLOAT"}),
@@ -131,7 +140,7 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("GatherNd", [floats(4, 3), [[2, 0], [1, 1]]], {"Tparams": "DT_FLOAT"}),
     ("ScatterNd", [[[2], [0]], floats(2, 3), [4, 3]], {}),
     ("TensorScatterUpdate", [floats(4, 3), [[2], [0]], floats(2, 3)], {}),
-    ("SparseToDense", [[[0, 1], [2, 0]], [3, 2], floats(2), np.float32(0.5)],
+    ("SparseToDense", [[[0, 1], [2, 0]], [3, 2], floats(2), single(0.5)],
      {"validate_indices": True}),
     ("TopKV2", [floats(2, 5), 2], {"sorted": True}),
     ("LowerBound", [[[1, 3, 5]], [[3, 4]]], {}),
@@ -146,13 +155,13 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
     ("CropAndResize", [IMAGES, floats(2, 4, low=0.1, high=0.9), [0, 1], [3, 3]],
      {"method": "bilinear", "extrapolation_value": 0.0}),
     ("NonMaxSuppressionV3",
-     [np.float32(BOXES), np.float32(SCORES), 3, np.float32(0.5), np.float32(0.0)], {}),
+     [single(BOXES), single(SCORES), 3, single(0.5), single(0.0)], {}),
     ("NonMaxSuppressionV4",
-     [np.float32(BOXES), np.float32(SCORES), 3, np.float32(0.5), np.float32(0.0)],
+     [single(BOXES), single(SCORES), 3, single(0.5), single(0.0)],
      {"pad_to_max_output_size": True}),
     ("NonMaxSuppressionV5",
-     [np.float32(BOXES), np.float32(SCORES), 3, np.float32(0.5), np.float32(0.0),
-      np.float32(0.5)], {}),
+     [single(BOXES), single(SCORES), 3, single(0.5), single(0.0),
+      single(0.5)], {}),
     ("Shape", [floats(2, 3)], {}),
     ("ShapeN", [floats(2, 3), floats(4)], {"N": 2}),
     ("Size", [floats(2, 3)], {}),
@@ -200,16 +209,16 @@ CASES: list[tuple[str, list[Any], dict[str, Any]]] = [
          "ellipsis_mask": 0},
     ),
     ("Pad", [floats(2, 3), [[1, 0], [0, 2]]], {}),
-    ("PadV2", [floats(2, 3), [[1, 0], [0, 2]], np.float32(0.5)], {}),
+    ("PadV2", [floats(2, 3), [[1, 0], [0, 2]], single(0.5)], {}),
     ("MirrorPad", [floats(2, 3), [[1, 0], [0, 2]]], {"mode": "REFLECT"}),
     ("SpaceToBatchND", [floats(1, 3, 4, 1), [2, 2], [[0, 1], [0, 0]]], {}),
     ("BatchToSpaceND", [floats(4, 2, 2, 1), [2, 2], [[0, 1], [0, 0]]], {}),
     ("DepthToSpace", [floats(1, 2, 2, 8)], {"block_size": 2, "data_format": "NHWC"}),
-    ("Fill", [[2, 3], np.float32(1.5)], {"T": "DT_FLOAT"}),
+    ("Fill", [[2, 3], single(1.5)], {"T": "DT_FLOAT"}),
     ("Fill", [[2], 3], {"T": "DT_INT32"}),
     ("Range", [0, 5, 2], {"Tidx": "DT_INT32"}),
-    ("LinSpace", [np.float32(0), np.float32(1), 5], {}),
-    ("OneHot", [[1, 0, 2], 3, np.float32(2), np.float32(0.5)], {"axis": -1, "T": "DT_FLOAT"}),
+    ("LinSpace", [single(0), single(1), 5], {}),
+    ("OneHot", [[1, 0, 2], 3, single(2), single(0.5)], {"axis": -1, "T": "DT_FLOAT"}),
 ]  # fmt: skip
 
 

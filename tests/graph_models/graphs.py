@@ -48,12 +48,14 @@ class GraphWriter:
         self.inputs: dict[str, dict[str, Any]] = {}
 
     def placeholder(self, name: str, shape: Any, dtype: str = "DT_FLOAT") -> str:
+        """Add an input."""
         attrs = {"dtype": {"type": dtype}, "shape": {"shape": shape_of(shape)}}
         self.nodes.append({"name": name, "op": "Placeholder", "attr": attrs})
         self.inputs[name] = {"name": f"{name}:0", "dtype": dtype, "tensorShape": shape_of(shape)}
         return name
 
     def constant(self, values: Any, name: str = "") -> str:
+        """Add a constant, in float32, int32 or bool."""
         array = np.asarray(values)
         array = array.astype({"f": np.float32, "i": np.int32, "b": np.bool_}[array.dtype.kind])
         name = name or f"const/{len(self.nodes)}"
@@ -96,6 +98,7 @@ class GraphWriter:
         }
 
     def data(self) -> bytes:
+        """Return the weights one behind the other."""
         return b"".join(one.tobytes() for one in self.weights.values())
 
     def save(self, folder: Path, outputs: Mapping[str, str], shard: int = 1 << 20) -> Path:

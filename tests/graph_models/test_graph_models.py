@@ -16,7 +16,7 @@ import wgsl_kernels as wk
 
 BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
 DRAW = np.random.default_rng(3)
-WINDOW = {"strides": [1, 2, 2, 1], "padding": "SAME", "data_format": "NHWC"}
+WINDOW: dict[str, Any] = {"strides": [1, 2, 2, 1], "padding": "SAME", "data_format": "NHWC"}
 
 
 def floats(*shape: int) -> Any:
@@ -45,12 +45,16 @@ def network() -> GraphWriter:
     node("Softmax", "logits", name="probabilities")
     x = writer.placeholder("images", (-1, 6, 6, 2))
     filters = writer.constant(floats(2, 2, 2, 3), "filters")
-    moments = [floats(3), floats(3), floats(3), np.float32([0.5, 1.0, 2.0])]
-    fused = {"fused_ops": ["BiasAdd", "Relu"], "num_args": 1, "dilations": [1, 1, 1, 1]}
+    moments = [floats(3), floats(3), floats(3), np.array([0.5, 1.0, 2.0], np.float32)]
+    fused: dict[str, Any] = {
+        "fused_ops": ["BiasAdd", "Relu"],
+        "num_args": 1,
+        "dilations": [1, 1, 1, 1],
+    }
     z = node("_FusedConv2D", x, filters, floats(3), **WINDOW, **fused)
     z = node("FusedBatchNormV3", z, *moments, epsilon=0.001, is_training=False)
     z = node("MaxPool", z + ":0", ksize=[1, 2, 2, 1], **WINDOW)
-    masks = {f"{name}_mask": 0 for name in ("begin", "end", "ellipsis", "new_axis")}
+    masks: dict[str, Any] = {f"{name}_mask": 0 for name in ("begin", "end", "ellipsis", "new_axis")}
     count = node(
         "StridedSlice", node("Shape", z), [0], [1], [1], **masks, shrink_axis_mask=1, T="DT_INT32"
     )
@@ -220,7 +224,7 @@ REFUSED = [
     (_first("input", ["x", "nothing"]), "'hidden' reads 'nothing', which no node gives"),
     (_first("input", ["x:1", "w"]), "'hidden' reads 'x:1'; 'x' has no such output"),
     (_first("input", ["y", "w"]), "nodes wait for one another"),
-    (_first("input", ["x"]), "MatMul at 'hidden' has 1 inputs, which it cannot have"),
+    (_first("input", ["x"]), "MatMul at 'hidden' has 1 inputs; want another number"),
     (_first("input", [3]), "is no graph model|has no graph"),
     (_first("input", 3), "has no graph of TensorFlow.js, or damaged"),
     (_first("name", "w"), "two nodes are called 'w'"),

@@ -73,7 +73,7 @@ def _text(value: Any) -> str:
 
 def _bool(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(f"a bool is {value!r}")  # noqa: TRY004  the file is wrong, not a call
+        raise ValueError(f"a bool is {value!r}")
     return value
 
 

@@ -210,7 +210,7 @@ class _Reader:
         rule = RULES[op]
         if not rule.takes(len(inputs)):
             raise ArgumentError(
-                f"load_graph_model: {op} at {name!r} has {len(inputs)} inputs, which it cannot have."
+                f"load_graph_model: {op} at {name!r} has {len(inputs)} inputs; want another number."
             )
         count = attrs.get(rule.outputs) if isinstance(rule.outputs, str) else rule.outputs
         if not isinstance(count, int) or not 0 < count <= _MOST_OUTPUTS:
@@ -260,7 +260,7 @@ def _found(names: Mapping[_Source, str], source: _Source, reader: str) -> str:
 def _source(text: Any) -> _Source:
     """Return the output that a text means: "name", which is its first, or "name:1"."""
     if not isinstance(text, str):
-        raise ValueError(f"what a node reads is {text!r}")  # noqa: TRY004  the file is wrong
+        raise ValueError(f"what a node reads is {text!r}")
     name, colon, place = text.rpartition(":")
     if not colon:
         return _Source(text, 0)

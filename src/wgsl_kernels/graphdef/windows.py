@@ -37,11 +37,11 @@ def _spatial(node: Node, name: str) -> tuple[int, ...]:
 
 def _window(node: Node, *, dilated: bool = True) -> dict[str, Any]:
     """Return the attributes that kernels of convolution and pooling share."""
-    pad = str(node.attrs["padding"]).lower()
+    pad: Any = str(node.attrs["padding"]).lower()
     if pad == "explicit":
         flat = node.attrs["explicit_paddings"]
         pad = tuple(zip(flat[::2], flat[1::2], strict=True))
-    found = {"strides": _spatial(node, "strides"), "pad": pad}
+    found: dict[str, Any] = {"strides": _spatial(node, "strides"), "pad": pad}
     if "data_format" in node.attrs:
         found["data_format"] = node.attr("data_format")
     if dilated:
