@@ -302,6 +302,10 @@ FAILING = [
     ("MaxPool", [floats(1, 2, 2, 1)], {**WINDOW, "ksize": [2, 1, 1, 1]}, "ksize is"),
     ("Conv2D", [floats(1, 2, 2, 1)] * 2, {}, "do not fit each other, or its attributes"),
     ("Pow", [floats(3), floats(2)], {}, "Pow"),
+    ("Fill", [[1 << 20, 1 << 20], 1], {"T": "DT_INT32"}, "elements on the host"),
+    ("Tile", [[1], [1 << 30]], {}, "elements on the host"),
+    ("BroadcastTo", [[1], [1 << 30]], {}, "elements on the host"),
+    ("Range", [0, 1 << 30, 1], {"Tidx": "DT_INT32"}, "elements on the host"),
     ("Cast", [[1, 2]], {"DstT": "DT_VARIANT"}, "do not fit each other, or its attributes"),
 ]
 

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import Node
 
 
+_MOST = 1 << 24
+
+
 def ints(values: Any) -> tuple[int, ...]:
     """Return values as Python's integers, in one row."""
     return tuple(int(one) for one in np.ravel(values))
@@ -37,6 +40,17 @@ def pairs(values: Any) -> list[tuple[int, int]]:
 def carrier(name: str | None) -> DTypeName:
     """Return the dtype of tensors that carry one of TensorFlow's."""
     return CARRIERS[ELEMENTS[str(name)]]
+
+
+def bounded(size: float) -> int:
+    """Return a number of elements that an array on the host may have.
+
+    Raises:
+        ValueError: They are more than a graph has reason to compute there.
+    """
+    if not size <= _MOST:
+        raise ValueError(f"{size} elements on the host; want at most {_MOST}")
+    return int(size)
 
 
 def _lengths(x: Any) -> Array:
@@ -105,7 +119,12 @@ def reverse(node: Node, x: Tensor, axes: Array) -> Tensor:
     return ops.flip(x, ints(axes))
 
 
-@rule("BroadcastTo", host=(1,), numpy=lambda node, x, shape: np.broadcast_to(x, ints(shape)))
+def _broadcast_on_host(node: Node, x: Array, shape: Array) -> Array:
+    bounded(math.prod(ints(shape)))
+    return np.broadcast_to(x, ints(shape))
+
+
+@rule("BroadcastTo", host=(1,), numpy=_broadcast_on_host)
 def broadcast_to(node: Node, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` repeated to a shape."""
     return ops.broadcast_to(x, ints(shape))
@@ -122,7 +141,12 @@ def broadcast_shape(a: Array, b: Array) -> Array:
     return np.array(np.broadcast_shapes(ints(a), ints(b)), np.int32)
 
 
-@rule("Tile", host=(1,), numpy=lambda node, x, times: np.tile(x, ints(times)))
+def _tiled_on_host(node: Node, x: Array, times: Array) -> Array:
+    bounded(x.size * math.prod(ints(times)))
+    return np.tile(x, ints(times))
+
+
+@rule("Tile", host=(1,), numpy=_tiled_on_host)
 def tile(node: Node, x: Tensor, times: Array) -> Tensor:
     """Return ``x`` repeated along its axes."""
     return ops.tile(x, ints(times))
@@ -231,7 +255,12 @@ def batch_to_space(node: Node, x: Tensor, block: Array, crops: Array) -> Tensor:
     return run("BatchToSpaceND", x, block_shape=ints(block), crops=pairs(crops))
 
 
-@rule("Fill", host=(0, 1), numpy=lambda node, shape, value: np.full(ints(shape), value))
+def _filled_on_host(node: Node, shape: Array, value: Array) -> Array:
+    bounded(math.prod(ints(shape)))
+    return np.full(ints(shape), value)
+
+
+@rule("Fill", host=(0, 1), numpy=_filled_on_host)
 def fill(node: Node, shape: Array, value: Array) -> Tensor:
     """Return one value in a shape."""
     return ops.full(ints(shape), value.item(), carrier(node.attrs["T"]))
@@ -240,13 +269,14 @@ def fill(node: Node, shape: Array, value: Array) -> Tensor:
 @rule("Range", host=(0, 1, 2))
 def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array:
     """Return numbers from ``start`` on, before ``limit``, on the host as shapes are."""
+    bounded((limit.item() - start.item()) / delta.item())
     return np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
 
 
 @rule("LinSpace", host=(0, 1, 2))
 def linspace(node: Node, start: Array, stop: Array, num: Array) -> Array:
     """Return numbers evenly spaced, both ends included."""
-    return np.linspace(start.item(), stop.item(), num.item(), dtype=np.float32)
+    return np.linspace(start.item(), stop.item(), bounded(num.item()), dtype=np.float32)
 
 
 @rule("OneHot", host=(1, 2, 3))
