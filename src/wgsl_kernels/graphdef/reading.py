@@ -69,7 +69,7 @@ class _Reader:
         self._nodes: dict[str, dict[str, Any]] = {}
         for node in file.graph["node"]:
             name = node["name"]
-            if not isinstance(name, str) or not isinstance(node["op"], str):
+            if not isinstance(name, str) or not name or not isinstance(node["op"], str):
                 raise ValueError(f"a node is called {name!r} and is {node['op']!r}")
             if name in self._nodes:
                 raise ValueError(f"two nodes are called {name!r}")
@@ -98,6 +98,8 @@ class _Reader:
                 for name, node in self._nodes.items()
                 if node["op"] == "Placeholder"
             }
+        if "" in given or "" in wanted:
+            raise ValueError("an input or output has no name")
         self._results = tuple(_value_info(name, one, {}) for name, one in wanted.items())
         outputs = {name: _source(one["name"]) for name, one in wanted.items()}
         inputs: dict[str, ValueInfo] = {}
@@ -215,6 +217,7 @@ class _Reader:
         count = attrs.get(rule.outputs) if isinstance(rule.outputs, str) else rule.outputs
         if not isinstance(count, int) or not 0 < count <= _MOST_OUTPUTS:
             raise ArgumentError(f"load_graph_model: {op} at {name!r} has {count} outputs.")
+        rule = rule.for_node(len(inputs), count)
         of_integers = _dtype_of(attrs) in INTEGERS
         return Node(
             op=op,
@@ -226,7 +229,7 @@ class _Reader:
             attrs=attrs,
             in_types=("",) * len(inputs),
             out_types=("",) * count,
-            implementation=rule.for_inputs(len(inputs)),
+            implementation=rule.operator,
             numpy=rule.numpy if of_integers else None,
         )
 

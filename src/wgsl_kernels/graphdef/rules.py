@@ -37,10 +37,15 @@ class Rule:
             return False
         return True
 
-    def for_inputs(self, count: int) -> Operator:
-        """Return the operator for so many inputs."""
-        host = frozenset(i + count if i < 0 else i for i in self.operator.host)
-        return replace(self.operator, host=host)
+    def for_node(self, inputs: int, outputs: int) -> Rule:
+        """Return the rule for so many inputs and outputs."""
+        operator = self.operator
+        host = frozenset(i + inputs if i < 0 else i for i in operator.host)
+        function, on_host = operator.function, self.numpy
+        if isinstance(self.outputs, str):
+            function = _giving(outputs, function)
+            on_host = None if on_host is None else _giving(outputs, on_host)
+        return Rule(replace(operator, function=function, host=host), outputs, on_host)
 
 
 RULES: dict[str, Rule] = {}
@@ -75,5 +80,18 @@ def _giving_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
         with np.errstate(all="raise"):
             found = function(*given)
         return tuple(map(np.asarray, found)) if isinstance(found, tuple) else np.asarray(found)
+
+    return call
+
+
+def _giving(count: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function that raises where it has not as many outputs as an attribute says."""
+
+    @functools.wraps(function)
+    def call(*given: Any) -> Any:
+        found = function(*given)
+        if len(found) != count:
+            raise ValueError(f"it gives {len(found)} outputs; want {count}")
+        return found
 
     return call
