@@ -4,6 +4,7 @@ Those that are not ours serve as ``wk.mat_mul`` too, where `dir` and completion 
 ops/names/names.py is the table, and a test holds these lines to it.
 """
 
+from importlib import import_module as _import_module
 from operator import attrgetter as _attrgetter
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
@@ -66,16 +67,20 @@ to_pixels = _wk.draw
 transpose = _wk.permute_dims
 
 
+_LOADERS = {
+    "load_graph_model": "wgsl_kernels.graphdef.model",
+    "load_layers_model": "wgsl_kernels.nn.tfjs_model",
+}
+
 if _TYPE_CHECKING:
+    from wgsl_kernels.graphdef.model import load_graph_model as load_graph_model
     from wgsl_kernels.nn.tfjs_model import load_layers_model as load_layers_model
 
 
 def _same(name: str) -> _Any:
     """Return an op that has the same name here and there, or another one of ours."""
-    if name == "load_layers_model":
-        from wgsl_kernels.nn.tfjs_model import load_layers_model
-
-        return load_layers_model
+    if name in _LOADERS:
+        return getattr(_import_module(_LOADERS[name]), name)
     if name in _NAMES:
         return _attrgetter(_NAMES[name])(_wk)
     raise _unknown("wk.tfjs", name, globals()["__dir__"]())
@@ -85,4 +90,4 @@ _NAMES = _public_names()
 
 if not _TYPE_CHECKING:  # checkers know the names
     __getattr__ = _same
-_publish(__name__, lazy=[*_NAMES, "load_layers_model"])
+_publish(__name__, lazy=[*_NAMES, *_LOADERS])

@@ -1,4 +1,4 @@
-"""TensorFlow.js's layers models: model.json with a topology of Keras, and files of weights.
+"""TensorFlow.js's models: model.json, with a topology of Keras or a graph, and files of weights.
 
 Quantized weights are read as what they stand for: ``value * scale + min`` of uint8 and uint16, and
 float16 as it is. See TensorFlow.js, io/types.ts (WeightsManifestEntry) and io/io_utils.ts.
@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     Array = np.ndarray[Any, Any]
@@ -37,6 +39,20 @@ class TfjsFile(NamedTuple):
     weights: dict[str, Array]
 
 
+class TfjsGraphFile(NamedTuple):
+    """What is in the files of a graph model.
+
+    Attributes:
+        graph: A ``GraphDef``, as protocol buffers are written in JSON.
+        signature: Its inputs and outputs; empty where nothing is declared.
+        weights: By the name of the node that gives them.
+    """
+
+    graph: dict[str, Any]
+    signature: dict[str, Any]
+    weights: dict[str, Array]
+
+
 def read_layers_model(path: Path) -> TfjsFile:
     """Return the topology and the weights of a model.json.
 
@@ -45,10 +61,59 @@ def read_layers_model(path: Path) -> TfjsFile:
             outside of its folder.
         OSError: A file cannot be read.
     """
+    with saying_what_is_damaged("load_layers_model", f"{path.name} is no layers model"):
+        content = _content(path)
+        if content.get("format", "layers-model") != "layers-model":
+            raise ValueError(
+                f"its format is {content['format']!r}; want 'layers-model' (a graph model has no "
+                "layers: wk.tfjs.load_graph_model reads it)"
+            )
+        topology = content["modelTopology"]
+        root = topology.get("model_config", topology)
+        if not isinstance(root.get("class_name"), str) or not isinstance(
+            root["config"], (dict, list)
+        ):
+            raise ValueError("its topology has no class_name and config")
+        return TfjsFile(root, _weights(path, content))
+
+
+def read_graph_model(path: Path) -> TfjsGraphFile:
+    """Return the graph, the signature and the weights of a model.json.
+
+    Raises:
+        ArgumentError: As `read_layers_model`.
+        OSError: A file cannot be read.
+    """
+    with saying_what_is_damaged("load_graph_model", f"{path.name} is no graph model"):
+        content = _content(path)
+        if content.get("format", "graph-model") != "graph-model":
+            raise ValueError(
+                f"its format is {content['format']!r}; want 'graph-model' "
+                "(wk.tfjs.load_layers_model reads layers)"
+            )
+        graph = content["modelTopology"]
+        if not isinstance(graph.get("node"), list):
+            raise ValueError("its topology has no list of nodes")
+        metadata = content.get("userDefinedMetadata") or {}
+        signature = metadata.get("signature") or content.get("signature") or {}
+        return TfjsGraphFile(graph, signature, _weights(path, content))
+
+
+@contextmanager
+def saying_what_is_damaged(caller: str, what: str) -> Iterator[None]:
+    """Turn what Python raises of misshapen JSON into an `ArgumentError`.
+
+    Args:
+        caller: Who reads.
+        what: What the file then is not, as "x.json is no layers model".
+    """
     try:
-        return _read(path)
+        yield
+    except WgslKernelsError:
+        raise
     except (
         KeyError,
+        IndexError,
         TypeError,
         ValueError,
         AttributeError,
@@ -56,29 +121,21 @@ def read_layers_model(path: Path) -> TfjsFile:
         OverflowError,
     ) as error:
         said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ArgumentError(
-            f"load_layers_model: {path.name} is no layers model of TensorFlow.js, or damaged: "
-            f"{said}."
-        ) from None
+        raise ArgumentError(f"{caller}: {what} of TensorFlow.js, or damaged: {said}.") from None
 
 
-def _read(path: Path) -> TfjsFile:
+def _content(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _LARGEST_JSON:
         raise ValueError(f"it has {path.stat().st_size} bytes")
-    content = json.loads(path.read_text(encoding="utf-8"))
-    written = content.get("format", "layers-model")
-    if written != "layers-model":
-        raise ValueError(
-            f"its format is {written!r}; want 'layers-model' (a graph model has no layers)"
-        )
-    topology = content["modelTopology"]
-    root = topology.get("model_config", topology)
-    if not isinstance(root.get("class_name"), str) or not isinstance(root["config"], (dict, list)):
-        raise ValueError("its topology has no class_name and config")
-    weights: dict[str, Array] = {}
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _weights(path: Path, content: dict[str, Any]) -> dict[str, Array]:
+    found: dict[str, Array] = {}
     for group in content.get("weightsManifest") or []:
-        _read_group(path, group["paths"], group["weights"], weights)
-    return TfjsFile(root, weights)
+        _read_group(path, group["paths"], group["weights"], found)
+    return found
 
 
 def _read_group(

@@ -23,7 +23,7 @@ class ValueInfo:
 
     Attributes:
         name: Its name in the graph.
-        type: ONNX's name of its type, as ``tensor(float)``.
+        type: ONNX's name of its type, as ``tensor(float)``; "" where nothing is declared.
         shape: Lengths, names of lengths that may vary, and None; None where nothing is declared.
     """
 
@@ -33,7 +33,7 @@ class ValueInfo:
 
     def __str__(self) -> str:
         shape = "" if self.shape is None else f"[{', '.join(str(n or '?') for n in self.shape)}]"
-        return f"{self.name}: {self.type}{shape}"
+        return f"{self.name}: {self.type or '?'}{shape}"
 
 
 class Constant:

@@ -17,7 +17,7 @@ from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
-from wgsl_kernels.onnx.running import device, run_graph
+from wgsl_kernels.onnx.running import device, host, run_graph
 from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -228,5 +228,7 @@ def _arrays(value: Any, type_: str) -> Any:
         return [_arrays(one, type_) for one in value]
     if value is None:
         return None
+    if not type_:
+        return host(value)
     array = getattr(value, "array", value)
     return released(array, type_) if "tensor(" in type_ else array

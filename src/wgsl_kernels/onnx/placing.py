@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _NOT_RECORDED = frozenset({"complex128", "double", "string"})
 """Element types that live on the host."""
-_FROM_SHAPES = frozenset({"Shape", "Size", "Range"})
+_FROM_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Range", "Rank"})
 _READS = frozenset(
     {
         "ArrayFeatureExtractor",
@@ -68,13 +68,14 @@ def read_on_device(graph: Graph) -> dict[str, Constant]:
 def reason_not_replayed(graph: Graph) -> str | None:
     """Return why a captured run of the graph would not be right, or could not be: or None."""
     for one in (*graph.inputs, *graph.outputs):
-        if not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED:
+        if one.type and (not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED):
             return f"{one.name!r} is of type {one.type}"
     known = set(graph.constants)
     for node in graph.nodes:
         by_rounds = node.attr("reduction", "none") not in ("none", "add")
         is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
-        if node.op in _READS or is_scatter or any(True for _ in node.graphs()):
+        reads = node.op in _READS or node.implementation.reads
+        if reads or is_scatter or any(True for _ in node.graphs()):
             return f"node {node.name!r} ({node.op}) reads values of the device"
         if node.op in DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"

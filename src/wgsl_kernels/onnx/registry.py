@@ -25,6 +25,7 @@ class Operator:
         raw: Whether inputs are given as they are, on the host or not.
         when: Says whether it computes a node with such attributes; another is expanded into the
             function that the schema has of it.
+        reads: Whether it reads values of the device, so that a graph with it is not replayed.
     """
 
     function: Callable[..., Any]
@@ -32,6 +33,7 @@ class Operator:
     host: frozenset[int]
     raw: bool
     when: Callable[[Mapping[str, Any], int, int], bool] | None
+    reads: bool = False
 
 
 _operators: dict[tuple[str, str], list[Operator]] = {}

@@ -1,0 +1,1 @@
+"""TensorFlow's graphs, as TensorFlow.js's graph models have them: run as those of ONNX are."""

@@ -1,0 +1,1 @@
+"""Tests of graph models of TensorFlow.js."""
