@@ -11,7 +11,11 @@ def attention(q, k, v):
     return wk.matmul(wk.softmax(scores), v)
 
 
-wk.signature("CausalScores")(lambda q, k, /: q.like(shape=(*q.shape[:2], k.shape[1])))
+@wk.signature("CausalScores")
+def _signature(q, k, /):
+    if len(q.shape) != 3 or q.shape[::2] != k.shape[::2]:
+        raise wk.ShapeError(f"CausalScores: q is {q.shape}, k {k.shape}; want equal heads, depth.")
+    return q.like(shape=(*q.shape[:2], k.shape[1]))
 
 
 @wk.cpu_kernel("CausalScores")

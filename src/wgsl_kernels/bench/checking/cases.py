@@ -30,6 +30,8 @@ class Case:
         twins: Other inputs of which the results would be right as well: subnormals flushed,
             zeros of the other sign.
         is_unforeseen: Whether a bound that the sample states may not know of such a call.
+        is_meant: Whether a signature that takes the call must say the shape that comes of it; one
+            may take lengths that do not fit each other, or an attribute of 0, unasked.
     """
 
     sample: Sample
@@ -37,6 +39,7 @@ class Case:
     arrays: tuple[Array, ...]
     twins: tuple[tuple[Array, ...], ...] = ()
     is_unforeseen: bool = False
+    is_meant: bool = True
 
     @property
     def id(self) -> str:
@@ -50,6 +53,10 @@ def plain(sample: Sample) -> Case:
 
 HALF_RTOL, HALF_ATOL = 2.0**-6, 2.0**-7
 """What results of float16 are held to, whatever the sample states for its own dtype."""
+
+
+WIDER = 8
+"""How many times as wide as that of its floats the range is that integers are drawn from."""
 
 
 def of_dtype(sample: Sample, dtype: str) -> Case:
@@ -66,6 +73,12 @@ def of_dtype(sample: Sample, dtype: str) -> Case:
         int(low) >= int(high) for low, high in zip(lows, highs, strict=True)
     ):
         other = replace(other, low=-3, high=4)
+    elif dtype == "int32":  # what rounds a quotient shows beyond the first few integers
+        other = replace(
+            other,
+            low=tuple([WIDER * low for low in lows]),
+            high=tuple([WIDER * high for high in highs]),
+        )
     with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
         return Case(other, dtype, tuple(arrays_for(other)))
 
@@ -93,7 +106,12 @@ def varied(sample: Sample) -> Iterator[Case]:
             changed = replace(sample, attrs={**sample.attrs, name: other})
             if sample.bound is not None:
                 changed = grossly(changed)
-            yield Case(changed, f"{name}={other}", arrays, is_unforeseen=True)
+            is_meant = isinstance(other, (bool, tuple)) or name in AXES or other > 0
+            yield Case(changed, f"{name}={other}", arrays, is_unforeseen=True, is_meant=is_meant)
+
+
+AXES = ("axis", "dim", "axes")
+"""Attributes that name axes, which may be counted from the end."""
 
 
 def _others(name: str, value: Any, rank: int) -> list[Any]:
@@ -102,7 +120,7 @@ def _others(name: str, value: Any, rank: int) -> list[Any]:
         return [not value]
     if isinstance(value, float):
         return [2 * value, -value] if value else [1.0, -1.0]
-    if name in ("axis", "dim", "axes"):
+    if name in AXES:
         if isinstance(value, int):
             return [value - rank if value >= 0 else value + rank]
         if isinstance(value, tuple) and all(isinstance(one, int) for one in value):

@@ -153,6 +153,7 @@ class _KernelCheck:
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
+            ("large mean", lambda: lossy.with_large_mean(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),

@@ -25,9 +25,12 @@ from wgsl_kernels.bench.comparison.derived import (
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
 from wgsl_kernels.engine.environment.errors import (
     DeviceLostError,
+    DTypeError,
+    IndexOutOfRange,
     KernelFault,
     OutOfMemoryError,
     ShaderError,
+    WgslKernelsError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
@@ -117,8 +120,8 @@ def _judged(
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
         alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
-    except Exception:  # a shape rule refused the case: on all backends alike
-        return []
+    except Exception as error:  # a shape rule refused the case: on all backends alike
+        return contradicted(subject, case, error, label)
     try:
         run = values_of(case, backend, make)
     except DeviceLostError:
@@ -155,6 +158,17 @@ def _judged(
         *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
     )
     return [subject.finding(code, words, evidence=evidence)]
+
+
+def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> list[Finding]:
+    """Return a finding where the CPU kernel gave another shape than the signature says.
+
+    Of anything else that is raised the signature, or NumPy, refused the case.
+    """
+    is_of_kernel = isinstance(error, WgslKernelsError) and error.blames_kernel
+    if not is_of_kernel or isinstance(error, DTypeError) or not case.is_meant:
+        return []
+    return with_case(findings_of(error, subject, "wrong-shape"), label)
 
 
 FEW = 1e-3
@@ -302,7 +316,7 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if not _is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
-        if case.what in ("huge", "tiny") and not _is_elementwise(case):
+        if case.what in ("huge", "tiny") and not is_elementwise(case):
             continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
 
@@ -310,16 +324,45 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with integers at their edges, where a kernel computes with them.
 
-    Of other kernels they are indices or sizes, and the largest would make arrays of that size.
+    Of other kernels they are indices or sizes, and the largest would make arrays of that size:
+    these are tried with numbers a little beyond the lengths of their tensors.
     """
-    cases_at_edges = list(specials.edges(sample))
-    if not cases_at_edges or not _is_elementwise(cases.plain(sample)):
+    if not any(one.startswith(("int", "uint")) for one in sample.input_dtypes):
         return
-    for case in cases_at_edges:
-        yield judged(subject, case, "webgpu", "wrong-at-edge")
+    if is_elementwise(cases.plain(sample)):
+        for case in specials.edges(sample):
+            yield judged(subject, case, "webgpu", "wrong-at-edge")
+    else:
+        for case in specials.indices(sample):
+            yield _at_index(subject, case)
 
 
-def _is_elementwise(case: Case) -> bool:
+def _at_index(subject: Subject, case: Case) -> list[Finding]:
+    """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
+    with quiet():
+        try:
+            exact_of(case.sample, case.arrays)
+            bits.alone(case.sample, case.arrays)
+        except IndexOutOfRange:
+            return []
+        except IndexError:  # NumPy refuses them: then the shader must not read there
+            return _outside(subject, case)
+        except Exception:  # the signature refuses them, or what raises is told of elsewhere
+            return []
+    return explained(subject, case, judged(subject, case, "webgpu", "wrong-at-edge"))
+
+
+def _outside(subject: Subject, case: Case) -> list[Finding]:
+    """Return the accesses of a case that are outside of an array; none where it reports them."""
+    try:
+        bits.alone(case.sample, case.arrays)
+        seen = safe.watched(subject, case)
+    except Exception:  # it reports them, or raises where values are compared
+        return []
+    return [one for one in seen if one.code.startswith("out-of-bounds")]
+
+
+def is_elementwise(case: Case) -> bool:
     """Say whether every result has the shape to which the inputs broadcast."""
     try:
         shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
@@ -337,16 +380,20 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """
     for case in defined(sample):
         found = judged(subject, case, "webgpu", "wrong-for-attribute")
-        yield [one for one in found if one.code == "wrong-for-attribute"]
+        yield [one for one in found if one.code in ("wrong-for-attribute", "wrong-shape")]
 
 
 def defined(sample: Sample) -> Iterator[Case]:
-    """Yield a sample with other attributes, of which the exact results are finite."""
+    """Yield a sample with other attributes, of which the exact results are finite, if there are."""
     for case in cases.varied(sample):
         with quiet():
             try:
                 exact = exact_of(case.sample, case.arrays)
-            except Exception:  # the signature refused the value
+            except WgslKernelsError as error:
+                if error.blames_kernel:
+                    yield case
+                continue
+            except Exception:  # NumPy refused the value
                 continue
         if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
             yield case

@@ -34,8 +34,8 @@ BEYOND = 1 << 16
 """Elements that an index of 16 bits cannot tell apart."""
 LONG = 1 << 14
 """Elements of an input of float16 that is long: running sums of it lose their digits."""
-MOST_LARGE = 1 << 17
-"""Elements of an input of a case that is large."""
+MOST_LARGE = (1 << 17) + 14
+"""Elements of an input of a case that is large: twice a length above 65,536."""
 
 
 def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
@@ -89,8 +89,10 @@ def _shaped(
 def _case(sample: Sample, what: str, most: int) -> Case | None:
     with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
         arrays = tuple(arrays_for(sample))
-    is_large = max((one.size for one in arrays), default=0) > most
-    return None if is_large else Case(sample, what, arrays, is_unforeseen=what.startswith("shapes"))
+    if max((one.size for one in arrays), default=0) > most:
+        return None
+    is_untied = what.startswith("shapes")
+    return Case(sample, what, arrays, is_unforeseen=is_untied, is_meant=not is_untied)
 
 
 def named(sample: Sample, text: str) -> Case | None:
@@ -162,9 +164,9 @@ def broadcast(sample: Sample) -> Iterator[Case]:
 
 
 def large(sample: Sample) -> Iterator[Case]:
-    """Yield the sample with two lengths above two workgroups, and with more than 65,536 elements.
+    """Yield the sample with two lengths above two workgroups, and with one beyond 65,536.
 
-    The first that a shape rule takes of each kind is enough.
+    The latter by elements in all, and by itself beside short ones.
     """
     if sample.make is not None:
         yield from _if_made(resized(sample, {sample.size: 1030}, MOST_LARGE))
@@ -187,6 +189,9 @@ def large(sample: Sample) -> Iterator[Case]:
         case = resized(sample, {length: BEYOND // rest + 7}, MOST_LARGE) if rest else None
         if case is not None and max(one.size for one in case.arrays) > BEYOND:
             yield case
+        if len(lengths) > 1:
+            few = {one: min(one, 2) for one in lengths} | {length: BEYOND + 7}
+            yield from _if_made(resized(sample, few, MOST_LARGE))
 
 
 def seconds_by_elements(
