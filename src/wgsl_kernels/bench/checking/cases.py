@@ -122,7 +122,8 @@ def _others(name: str, value: Any, rank: int) -> list[Any]:
         return [2 * value, -value] if value else [1.0, -1.0]
     if name in AXES:
         if isinstance(value, int):
-            return [value - rank if value >= 0 else value + rank]
+            others = [value - rank if value >= 0 else value + rank]
+            return [*others, (value + 1) % rank] if rank > 1 else others
         if isinstance(value, tuple) and all(isinstance(one, int) for one in value):
             return [tuple(one - rank if one >= 0 else one + rank for one in value)]
     if isinstance(value, int):
