@@ -235,6 +235,11 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         if seconds is not None and seconds(case) < CHEAP:
             found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
             yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
+    for small, medium, largest in sizes.long(sample):
+        seconds = sizes.seconds_by(small, medium, _run)
+        if seconds is not None and seconds(largest) < CHEAP:
+            found = at_size(subject, replace(largest, sample=cases.grossly(largest.sample)))
+            yield [one for one in found if one.code != "runaway-loop"]
 
 
 def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:

@@ -32,6 +32,8 @@ BOTH = 129
 """A length above two workgroups, for two axes at once; the second is two more."""
 BEYOND = 1 << 16
 """Elements that an index of 16 bits cannot tell apart."""
+TIMED = (257, 1030)
+"""Lengths whose times tell how long a large case takes."""
 LONG = 1 << 14
 """Elements of an input of float16 that is long: running sums of it lose their digits."""
 MOST_LARGE = (1 << 17) + 14
@@ -164,9 +166,9 @@ def broadcast(sample: Sample) -> Iterator[Case]:
 
 
 def large(sample: Sample) -> Iterator[Case]:
-    """Yield the sample with two lengths above two workgroups, and with one beyond 65,536.
+    """Yield the sample with two lengths above two workgroups, and with more than 65,536 elements.
 
-    The latter by elements in all, and by itself beside short ones.
+    The first that a shape rule takes of each kind is enough.
     """
     if sample.make is not None:
         yield from _if_made(resized(sample, {sample.size: 1030}, MOST_LARGE))
@@ -189,9 +191,19 @@ def large(sample: Sample) -> Iterator[Case]:
         case = resized(sample, {length: BEYOND // rest + 7}, MOST_LARGE) if rest else None
         if case is not None and max(one.size for one in case.arrays) > BEYOND:
             yield case
-        if len(lengths) > 1:
-            few = {one: min(one, 2) for one in lengths} | {length: BEYOND + 7}
-            yield from _if_made(resized(sample, few, MOST_LARGE))
+
+
+def long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
+    """Yield the sample with one length beyond 65,536 and short others, behind two shorter ones."""
+    if not _is_drawn(sample) or len(lengths := lengths_of(sample)) < 2:
+        return
+    for length in lengths:
+        short = {one: min(one, 2) for one in lengths}
+        sizes = (*TIMED, BEYOND + 7)
+        found = [resized(sample, {**short, length: one}, MOST_LARGE) for one in sizes]
+        small, medium, largest = found
+        if small is not None and medium is not None and largest is not None:
+            yield small, medium, largest
 
 
 def seconds_by_elements(
@@ -204,20 +216,27 @@ def seconds_by_elements(
         run: Runs a case; it raises where a shape rule refuses it.
     """
     for length in lengths_of(sample)[::-1]:
-        pair = [resized(sample, {length: one}, MOST_LARGE) for one in (257, 1030)]
-        small, medium = pair
-        if small is None or medium is None:
-            continue
-        try:
-            times = [min(_timed(run, one) for _ in range(2)) for one in (small, medium)]
-        except Exception:  # a shape rule refused the case
-            continue
-        elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
-        ratio = elements[1] / max(1, elements[0])
-        power = np.log(times[1] / times[0]) / np.log(max(ratio, 1.5))
-        grows = float(np.clip(power, 1.0, 3.0))
-        return lambda case: times[1] * (sum(one.size for one in case.arrays) / elements[1]) ** grows
+        small, medium = (resized(sample, {length: one}, MOST_LARGE) for one in TIMED)
+        if small is not None and medium is not None:
+            seconds = seconds_by(small, medium, run)
+            if seconds is not None:
+                return seconds
     return None
+
+
+def seconds_by(
+    small: Case, medium: Case, run: Callable[[Case], None]
+) -> Callable[[Case], float] | None:
+    """Return about how long a larger case takes, by two cases; None where they do not run."""
+    try:
+        times = [min(_timed(run, one) for _ in range(2)) for one in (small, medium)]
+    except Exception:  # a shape rule refused the case
+        return None
+    elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
+    ratio = elements[1] / max(1, elements[0])
+    power = np.log(times[1] / times[0]) / np.log(max(ratio, 1.5))
+    grows = float(np.clip(power, 1.0, 3.0))
+    return lambda case: times[1] * (sum(one.size for one in case.arrays) / elements[1]) ** grows
 
 
 def _timed(run: Callable[[Case], None], case: Case) -> float:
