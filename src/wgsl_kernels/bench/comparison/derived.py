@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, states_bound
 from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
@@ -122,7 +122,7 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
             words += f"; {PLAIN:g} ULP for {doubtful} elements that it does not bound"
     else:
         reason = seen.reasons[0] if seen.reasons else "no shader ran"
-        least = f"{PLAIN:g} ULP" if sums is None else f"γ · Σ|a||b|, or {PLAIN:g} ULP"
+        least = f"{PLAIN:g} ULP" if sums is None else f"sums of absolute terms, or {PLAIN:g} ULP"
         words = f"{least}, as the tree is out of reach: {reason}"
     return BoundedResults(found, bounds, words, [_bounded(one) for one in ranges])
 
@@ -136,22 +136,22 @@ def _bounded(range_: Range | None) -> Array | None:
 
 
 def _sums_of_product(sample: Sample, tensors: Sequence[Tensor]) -> Array | None:
-    """Return what a product's sums may be off, γ · Σ|a||b|, None for other forms.
+    """Return what a product's sums may be off, None for other forms.
 
-    γ is that of the longest sum there can be. The sums are what the kernel gives for absolute
-    values, so that one which changes its terms may be allowed less.
+    That is n u / (1 - n u) times the sum of the terms' absolute values, with n the longest sum
+    there can be; the kernel gives them for absolute values of its inputs, so that one which
+    changes its terms may be allowed less.
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.5.
     """
     kernel = get_kernel(sample.kernel, "webgpu")
-    shader = None if kernel is None else kernel.func
-    if not isinstance(shader, ShaderKernel) or shader.form != "product":
+    product = None if kernel is None else kernel.func
+    if not isinstance(product, ProductForm) or set(product.file().functions) & {"finish", "term"}:
         return None
-    if "finish" in shader.source.functions or any(one.dtype != "float32" for one in tensors):
+    if any(one.dtype != "float32" for one in tensors):
         return None
     arrays = [np.abs(one.numpy()) for one in tensors]
-    longest = max((length for one in arrays for length in one.shape), default=0)
-    gamma = longest * UNIT / (1 - longest * UNIT)
-    return gamma * np.abs(exact_of(sample, arrays)[0])
+    off = max((length for one in arrays for length in one.shape), default=0) * UNIT
+    return off / (1 - off) * np.abs(exact_of(sample, arrays)[0])
 
 
 def _bound_of(range_: Range | None, values: Array, plain: Bound) -> Bound:
