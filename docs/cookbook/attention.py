@@ -7,8 +7,7 @@ import wgsl_kernels as wk
 
 def attention(q, k, v):
     """Return softmax(q kᵀ / √depth) v, where no row sees a later one; all [heads, rows, depth]."""
-    scores = wk.engine().run_kernel("CausalScores", {"q": q, "k": k})
-    return wk.matmul(wk.softmax(scores), v)
+    return wk.matmul(wk.softmax(wk.run("CausalScores", q, k)), v)
 
 
 @wk.signature("CausalScores")
