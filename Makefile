@@ -9,9 +9,9 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO ?= examples/digits/run.py
-# The ways to run the whole suite; each is a target `test-mode-<name>` below. The last tries the kernels
-# alone, with another driver, where Debian's chromium-common can be had.
-MODES ?= adapter-limits default-limits opengl unfused fused captured swiftshader
+# The ways to run the whole suite; each is a target `test-mode-<name>` below. The last two try the kernels
+# alone: lowered as for any browser, and with another driver, where Debian's chromium-common can be had.
+MODES ?= adapter-limits default-limits opengl unfused fused captured portable swiftshader
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export MESA_SHADER_CACHE_DIR ?= $(CURDIR)/build/mesa-cache
@@ -46,7 +46,8 @@ demo: $(SETUP) ## Train on handwritten digits with both backends; writes build/d
 	python $(DEMO)
 
 .PHONY: demo-web
-demo-web: $(SETUP) ## Train on the digits and write a page that recognises drawn ones, build/demo-web/; SERVE=1 serves it
+demo-web: $(SETUP) ## Write pages: one recognises drawn digits, one lets coral grow, build/demo-web/; SERVE=1 serves them
+	python examples/coral.py
 	python examples/digits/web.py $(if $(SERVE),--serve)
 
 .PHONY: demo-cluster
@@ -94,6 +95,11 @@ test-mode-swiftshader: $(SETUP)
 test-mode-unfused test-mode-fused test-mode-captured: test-mode-%: $(SETUP)
 	WGSL_KERNELS_TEST_ENGINE=$* $(PYTEST)
 
+# What a browser runs, on this machine's adapter: see tests/portable_device.py.
+test-mode-portable: $(SETUP)
+	WGSL_KERNELS_LIMITS=default WGSL_KERNELS_TEST_ENGINE=portable $(PYTEST) \
+		tests/test_samples.py tests/test_fused_samples.py tests/test_captured_samples.py
+
 .PHONY: lint
 lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
 	ruff check
@@ -110,7 +116,7 @@ other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them
 
 .PHONY: browser
 browser: $(SETUP) ## Export programs and run them in Node and in headless Chromium, held against Python
-	scripts/setup_system.sh chromium
+	scripts/setup_system.sh chromium $$(command -v npm > /dev/null || echo nodejs npm)
 	python -m tests.web.browser
 
 .PHONY: docs

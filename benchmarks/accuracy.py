@@ -26,6 +26,8 @@ MANTISSAS = 48
 """Random mantissas of each exponent and sign that a full sweep tries."""
 BITS = 80
 """Precision of the referee, in bits; its angles are reduced with as many as they need."""
+LARGEST_TERM = 16.0
+"""Near their zeros below 0 digamma and lgamma are differences of two terms of at most this size."""
 _TINY, _MAX = float(np.finfo(np.float32).tiny), float(np.finfo(np.float32).max)
 Array = np.ndarray
 
@@ -67,6 +69,10 @@ def _elu(x: Any) -> Any:
     return x if x > 0 else mpmath.expm1(x)
 
 
+def _lgamma(x: Any) -> Any:
+    return mpmath.re(mpmath.loggamma(x))
+
+
 def _log_add_exp(x: Any, y: Any) -> Any:
     return max(x, y) + mpmath.log1p(mpmath.exp(-abs(x - y)))
 
@@ -103,11 +109,17 @@ FUNCTIONS = (
     Function("atanh", wk.atanh, mpmath.atanh, low=-1, high=1),
     Function("cos", wk.cos, mpmath.cos),
     Function("cosh", wk.cosh, mpmath.cosh),
+    Function("digamma", wk.digamma, mpmath.digamma, low=0),
+    Function("digamma below 0", wk.digamma, mpmath.digamma, high=0, floor=LARGEST_TERM),
     Function("elu", wk.elu, _elu),
     Function("erf", wk.erf, mpmath.erf),
+    Function("erfc", wk.erfc, mpmath.erfc),
+    Function("erfinv", wk.erfinv, mpmath.erfinv, low=-1, high=1),
     Function("exp", wk.exp, mpmath.exp),
     Function("expm1", wk.expm1, mpmath.expm1),
     Function("hypot", wk.hypot, mpmath.hypot, second=any_size),
+    Function("lgamma", wk.lgamma, mpmath.loggamma, low=0),
+    Function("lgamma below 0", wk.lgamma, _lgamma, high=0, floor=LARGEST_TERM),
     Function("log", wk.log, mpmath.log, low=0),
     Function("log10", wk.log10, mpmath.log10, low=0),
     Function("log1p", wk.log1p, mpmath.log1p, low=-1),
@@ -115,6 +127,7 @@ FUNCTIONS = (
     Function("log_sigmoid", wk.log_sigmoid, lambda x: -_softplus(-x)),
     Function("log_softmax", _of_pair, lambda x, y: -_softplus(y - x), second=any_size),
     Function("logaddexp", wk.logaddexp, _log_add_exp, limit=8, second=near_zero, floor=1e-3),
+    Function("polygamma, n = 1", wk.polygamma, lambda x: mpmath.psi(1, x), low=0),
     Function("pow", wk.pow, mpmath.power, low=0, second=exponents),
     Function("reciprocal", wk.reciprocal, lambda x: 1 / x),
     Function("rsqrt", wk.rsqrt, lambda x: 1 / mpmath.sqrt(x), low=0),

@@ -38,7 +38,6 @@ _CACHES = {
     *("WeakKeyDictionary", "WeakValueDictionary"),
 }
 _KINDS = {
-    "linkers": ("wgsl/linking/", "/assembly.py", "composing/functions.py", "groups/functions.py"),
     "syntax trees": ("/tree.py", "wgsl/facts"),
     "type systems": ("/infer.py", "/types.py"),
     "evaluators of constants": (
@@ -223,6 +222,15 @@ def class_names(modules: dict[str, Module]) -> list[str]:
     return sorted(one for one, where in places.items() if len(where) > 1)
 
 
+def linkers(modules: dict[str, Module]) -> set[str]:
+    """Return the folders that give declarations of texts other names: what links, and who else."""
+    found = {str(one.path.parent) for one in modules.values() if one.path.parts[-2] == "linking"}
+    for module in modules.values():
+        if any(one.endswith(".rename") for one in module.at_run_time):
+            found.add(str(module.path.parent))
+    return found
+
+
 def caches(modules: dict[str, Module]) -> Counter[str]:
     """Count the places of each module that make a cache: a kind, called or as a decorator."""
     found: Counter[str] = Counter()
@@ -276,6 +284,7 @@ def table(revision: str) -> list[tuple[str, str]]:
         ("WGSL functions in Python strings", wgsl_in_strings(modules)),
         ("class names of several meanings", len(class_names(modules))),
         ("caches", caches(modules).total()),
+        ("linkers", len(linkers(modules))),
     ]
     for kind, places in _KINDS.items():
         there = [one for one in places if any(one in str(path) for path in files)]

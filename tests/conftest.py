@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.modes import FUSION, drawn
+from tests.modes import ENGINE, FUSION, drawn
+from tests.portable_device import lower_for_any_browser
 
 from wgsl_kernels.backends.webgpu.adapter import policy
 from wgsl_kernels.backends.webgpu.composing.text import composed
@@ -31,6 +32,8 @@ config.small_ops = "device"  # most tests are small, and it is the kernels that 
 config.fusion = FUSION
 # Shaders of the package are held to what browsers take here, since no user's run looks at them.
 composed.is_all_ours = lambda source_map: False
+if ENGINE == "portable":
+    lower_for_any_browser()
 
 
 @pytest.fixture(autouse=True)

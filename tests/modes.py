@@ -1,8 +1,9 @@
 """The modes in which the whole suite runs; an environment variable of each run says which.
 
 WGSL_KERNELS_TEST_ENGINE is how kernels run where a test does not say so itself: "auto", "unfused",
-"fused" (from the first time on), or "captured": what rows of the sample tables compute outside a
-tape is a replay, compared with the eager run bit for bit.
+"fused" (from the first time on), "captured": what rows of the sample tables compute outside a tape
+is a replay, compared with the eager run bit for bit; or "portable": texts are those that an export
+has for any browser, see tests/portable_device.py.
 
 WGSL_KERNELS_TEST_MODES=all has every row of the tables run in each layout of its inputs and in
 every test, where otherwise tests that take long run some rows of each kernel.
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 ALL_MODES = os.environ.get("WGSL_KERNELS_TEST_MODES") == "all"
 ENGINE = os.environ.get("WGSL_KERNELS_TEST_ENGINE", "auto")
-FUSION = {"auto": "auto", "unfused": "never", "fused": "always", "captured": "auto"}[ENGINE]
+FUSION = {"unfused": "never", "fused": "always"}.get(ENGINE, "auto")
 
 
 def rows() -> tuple[Sample, ...]:

@@ -48,6 +48,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "batch_shape": _is((2,)), "indices": lambda: wk.tensor([0, 1]), "depth": _is(3),
     "on_value": _is(1), "off_value": _is(0), "start": _is(0), "stop": _is(4), "step": _is(1),
     "num": _is(5), "paddings": _is(((1, 0), (0, 2))), "constant_value": _is(0.5),
+    "mode": _is("constant"),
     "repetitions": _is((1, 2)), "delta": _is(1.0), "reduction": _is("mean"),
     "label_smoothing": _is(0.1), "filter_size": _is(2), "strides": _is(1), "pad": _is("valid"),
     "data_format": _is("NHWC"), "dilations": _is(1), "dilation": _is(1),
@@ -55,6 +56,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "activation": _is("relu"), "leakyrelu_alpha": _is(0.2),
     "transpose_a": _is(False), "transpose_b": _is(True), "batch_dims": _is(0), "begin": _is((0, 1)),
     "size": _is((1, 2)), "end": _is((2, 3)), "num_or_size_splits": _is(2), "sorted": _is(True),
+    "largest": _is(False),
     "correction": _is(1.0), "min": _is(0.0), "max": _is(1.0), "mean": _is(0.0), "std_dev": _is(1.0),
     "minval": _is(0.0), "maxval": _is(1.0), "variance_epsilon": _is(0.001), "epsilon": _is(0.001),
     "exclusive": _is(False), "reverse": _is(True), "num_segments": _is(2),
@@ -70,7 +72,7 @@ _BY_NAME: dict[str, Callable[[], Any]] = {
     "beta": _is(0.5), "descending": _is(False), "stable": _is(True), "sorter": _is(None),
     "source": lambda: np.ones((2, 2), "f4"), "tape": _is(None), "learning_rate": _is(0.1),
     "momentum": _is(0.9), "use_nesterov": _is(True), "beta1": _is(0.9), "beta2": _is(0.99),
-    "generator": _is(None),
+    "generator": _is(None), "n": _is(2),
 }  # fmt: skip
 _STRIDED: dict[str, Callable[[], Any]] = {"strides": _is((1, 1))}
 _COMPLEX: dict[str, Callable[[], Any]] = {"input": lambda: wk.tensor([1j, 2.0, 3.0])}
@@ -373,6 +375,7 @@ def _kernel(name: str, inputs: tuple[str, ...], /, **given: Any) -> Any:
 _TAKING_FUNCTIONS = {
     *("grad", "grads", "value_and_grad", "value_and_grads", "variable_grads", "capture"),
     *("vjp", "jvp", "hvp", "jacobian", "hessian", "scan", "to_scipy"),
+    *("checkpoint", "vmap"),
     *("explain", "tidy", "use_backend", "profile", "time", "custom_grad", "einsum", "run"),
 }
 """Public functions that are called with a function, or any number of tensors: see below."""

@@ -58,7 +58,7 @@ COMPOSED: dict[str, dict[str, Make]] = {
     "enclosing_power_of_two": {"value": _is(5)},
     "rfft": {"x": lambda: wk.tensor([1.0, 2.0, 3.0]), "n": _is(4), "norm": _is("ortho")},
     "irfft": {"x": lambda: wk.tensor([1.0, 2j, 3.0]), "n": _is(4), "norm": _is("ortho")},
-    "confusion_matrix": _CLASSES,
+    "confusion_matrix": {**_CLASSES, "weights": _ones(2)},
     "in_top_k": {"predictions": _ones(2, 3), "targets": lambda: wk.tensor([0, 2])},
     "norm": {"ord": _is(1)}, "gram_schmidt": {"xs": lambda: wk.tensor([[1.0, 2.0], [3.0, 5.0]])},
     "moving_average": {"v": _ones(2), "x": _ones(2), "decay": _is(0.5), "zero_debias": _is(True)},
@@ -105,5 +105,12 @@ METHODS: dict[str, tuple[Callable[..., Any], tuple[Make, ...]]] = {
         name: (lambda f, x, name=name: getattr(wk, name)(uncalled(f))(x), (_is(wk.square), _row))
         for name in ("jacobian", "hessian")
     },
+    "checkpoint": (
+        lambda f, x: wk.grad(wk.checkpoint(uncalled(f)))(x), (_is(wk.square), _matrix)
+    ),
+    "vmap": (
+        lambda f, x, start, end: wk.vmap(uncalled(f), start, end)(x),
+        (_is(wk.square), _matrix, _is(1), _is(0)),
+    ),
 }  # fmt: skip
 """Calls of functions that take functions: a name, what is called, its arguments."""

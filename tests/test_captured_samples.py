@@ -18,7 +18,7 @@ from wgsl_kernels.bench.comparison.checks import has_gradient
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
 from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, tensors_for
 
 READS = {
     "NonMaxSuppressionV3",
@@ -72,7 +72,7 @@ def check(f: Any, sample: Sample, layout: str) -> None:
 @pytest.mark.parametrize("layout", LAYOUT_NAMES)
 @pytest.mark.parametrize("sample", CAPTURED, ids=lambda sample: sample.id)
 def test_a_replay_gives_the_same_bits(sample: Sample, layout: str) -> None:
-    check(lambda *inputs: sample.f(*inputs, **sample.attrs), sample, layout)
+    check(call_of(sample), sample, layout)
 
 
 @pytest.mark.gpu

@@ -18,6 +18,7 @@ from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.programs import building
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample, assert_close
+from wgsl_kernels.testing.inputs import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -174,7 +175,7 @@ MAPS = [
 def test_nan_and_infinity_come_out_alike(sample: Sample, backend: str) -> None:
     pairs = np.broadcast_arrays(SPECIAL, SPECIAL.reshape(-1, 1))
     grid = [np.array(one) for one in pairs] if len(sample.shapes) == 2 else [SPECIAL]
-    f = lambda *xs: sample.f(*xs, **sample.attrs)  # noqa: E731  the attributes go along
+    f = call_of(sample)
 
     (cpu,), (gpu,) = values(f, grid, "cpu"), values(f, grid, backend)
     assert _classes(gpu).tolist() == _classes(cpu).tolist()

@@ -96,6 +96,8 @@ CALLS: list[tuple[str, Callable[..., Any], tuple[np.ndarray, ...]]] = [
     ("pad", lambda a: np.pad(a, ((1, 0), (0, 2)), constant_values=9.0), (A,)),
     ("pad, one number", lambda a: np.pad(a, 1), (A,)),
     ("pad, mirrored", lambda a: np.pad(a, ((0, 0), (2, 1)), mode="reflect"), (A,)),
+    ("pad, from the other end", lambda a: np.pad(a, ((0, 1), (2, 9)), mode="wrap"), (A,)),
+    ("pad, the ends", lambda a: np.pad(a, 2, mode="edge"), (A,)),
     ("percentile", lambda a: np.percentile(a, 30), (A,)),
     ("percentiles", lambda a: np.percentile(a, [0, 45, 100], axis=1), (A,)),
     ("ptp", lambda a: np.ptp(a, axis=1), (A,)),
@@ -175,7 +177,7 @@ READ: list[tuple[str, Callable[..., Any]]] = [
     ("np.linalg.cond", np.linalg.cond),
     ("np.mean", lambda a: np.mean(a, where=cast("Any", A > 0))),
     ("np.multiply.outer", lambda a: np.multiply.outer(a, a)),
-    ("np.pad", lambda a: np.pad(a, 1, mode="wrap")),
+    ("np.pad", lambda a: np.pad(a, 1, mode="mean")),
     ("np.sort", lambda a: np.sort(a, order=None, kind="heapsort")),
 ]
 

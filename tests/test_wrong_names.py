@@ -58,7 +58,7 @@ NAMES = [
     (wk, "median", "Use wk.sort(x)"),
     (wk, "int64", "Use wk.int32"),
     (wk.linalg, "norm", "Use wk.linalg.vector_norm(x)"),
-    (wk, "lstsq", None),
+    (wk, "lstsq", "Use wk.linalg.lstsq(a, b)"),
     (wk.random, "normal", "Use wk.random_normal(shape)."),
     (wk.random, "permutaton", "Did you mean 'permutation'?"),
     (wk.linalg, "nrom", "Use wk.linalg.vector_norm(x)"),

@@ -4,7 +4,8 @@
 kernel with what it computes, ``tfjs-table`` and ``array-api-table`` map
 the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
 ``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
-functions are off, ``gradient-accuracy-table`` how far derivatives are.
+functions are off, ``gradient-accuracy-table`` how far derivatives are,
+``onnx-counts``, ``onnx-left-out``, ``onnx-on-host`` and ``onnx-operators`` what of ONNX is covered.
 At the end of a build every public name must have been documented somewhere.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections import defaultdict
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -323,6 +325,70 @@ class LedgerCounts(Table):
     rows = staticmethod(_count_rows)
 
 
+def _onnx_recorded() -> dict[str, Any]:
+    """Return what `python -m tests.from_onnx.node_tests` has recorded."""
+    file = Path(__file__).parents[1] / "_data" / "onnx_node_tests.json"
+    found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    return found
+
+
+def _onnx_count_rows() -> Iterable[Sequence[str]]:
+    found = _onnx_recorded()
+    for backend, passed in found["passed"].items():
+        yield backend, f"{passed:,} of {found['cases']:,}", found["onnx"]
+
+
+class OnnxCounts(Table):
+    """How many of ONNX's node tests pass."""
+
+    head = ("Backend", "Passed", "Of the tests of onnx")
+    rows = staticmethod(_onnx_count_rows)
+
+
+def _onnx_left_out_rows() -> Iterable[Sequence[str]]:
+    groups = defaultdict(list)
+    for name, row in _onnx_recorded()["left_out"].items():
+        groups[row["why"], ", ".join(row["on"])].append(name.removeprefix("test_"))
+    for (why, where), names in sorted(groups.items()):
+        yield why, where, str(len(names)), ", ".join(names)
+
+
+class OnnxLeftOut(Table):
+    """Which of ONNX's node tests do not pass, by the reason."""
+
+    head = ("Why", "On", "Tests", "Names, without test_")
+    rows = staticmethod(_onnx_left_out_rows)
+
+
+def _onnx_on_host_rows() -> Iterable[Sequence[str]]:
+    names = _onnx_recorded()["on_host"]
+    yield str(len(names)), ", ".join(one.removeprefix("test_") for one in names)
+
+
+class OnnxOnHost(Table):
+    """Which of ONNX's node tests pass without a kernel."""
+
+    head = ("Tests", "Names, without test_")
+    rows = staticmethod(_onnx_on_host_rows)
+
+
+def _onnx_operator_rows() -> Iterable[Sequence[str]]:
+    counts = _onnx_recorded()["ops"]
+    for row in wk.onnx.coverage():
+        tests = counts.get(row.op, {"cases": 0, "cpu": 0, "webgpu": 0})
+        count = f"{tests['cpu']} and {tests['webgpu']} of {tests['cases']}"
+        passed = count if tests["cases"] else ""
+        name = f"{row.domain}.{row.op}" if row.domain else row.op
+        yield name, str(row.version), row.how or "not known", passed
+
+
+class OnnxOperators(Table):
+    """Every operator of ONNX with what computes it."""
+
+    head = ("Operator", "Since", "Here", "Tests passed on cpu and webgpu")
+    rows = staticmethod(_onnx_operator_rows)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives with Sphinx."""
     app.add_directive("public-names", PublicNames)
@@ -334,6 +400,10 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("accuracy-table", AccuracyTable)
     app.add_directive("gradient-accuracy-table", GradientAccuracyTable)
     app.add_directive("ledger-counts", LedgerCounts)
+    app.add_directive("onnx-counts", OnnxCounts)
+    app.add_directive("onnx-left-out", OnnxLeftOut)
+    app.add_directive("onnx-on-host", OnnxOnHost)
+    app.add_directive("onnx-operators", OnnxOperators)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-purge-doc", forget_documented)
     app.connect("env-check-consistency", check_all_documented)

@@ -2,27 +2,23 @@
 
 import argparse
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 import wgsl_kernels as wk
-from data import load
+from data import Digits, load
 from model import Network
 from training import Settings, train
 
 PAGE = Path(__file__).with_name("draw.html")
+EPOCHS = 12
 
 
-def main() -> None:
-    """Train on ``cpu``, export, and say where the page is."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--epochs", type=int, default=12, help="how often each image is seen")
-    parser.add_argument("--output", type=Path, default=Path("build/demo-web"))
-    parser.add_argument("--serve", action="store_true", help="serve it until Ctrl-C")
-    options = parser.parse_args()
-    digits = load(0)
-    run = train("cpu", digits, Settings(options.epochs, 32, 0), lambda loss: None)
+def recogniser(digits: Digits, epochs: int) -> Callable[[wk.Tensor], dict[str, wk.Tensor]]:
+    """Return a function of counts from 0 to 16, [count, 8, 8, 1], trained on ``cpu``."""
+    run = train("cpu", digits, Settings(epochs, 32, 0), lambda loss: None)
     print(f"{run.accuracy:.2%} of the held-out digits are right")
     with wk.use_backend("cpu"):
         network = Network(run.values[-1])
@@ -31,6 +27,17 @@ def main() -> None:
         logits = network((counts - digits.center) / digits.spread)
         return {"logits": logits, "probabilities": wk.softmax(logits)}
 
+    return recognise
+
+
+def main() -> None:
+    """Train, export, and say where the page is."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--epochs", type=int, default=EPOCHS, help="how often each image is seen")
+    parser.add_argument("--output", type=Path, default=Path("build/demo-web"))
+    parser.add_argument("--serve", action="store_true", help="serve it until Ctrl-C")
+    options = parser.parse_args()
+    recognise = recogniser(load(0), options.epochs)
     counts = np.zeros((1, 8, 8, 1), np.float32)
     wk.web.export(recognise, options.output / "digits", {"counts": counts})
     shutil.copy(PAGE, options.output / "index.html")

@@ -111,7 +111,9 @@ e, inf, nan, newaxis, pi = _math.e, _math.inf, _math.nan, None, _math.pi
 if _TYPE_CHECKING:
     from wgsl_kernels import data as data
     from wgsl_kernels import dev as dev
+    from wgsl_kernels import metrics as metrics
     from wgsl_kernels import nn as nn
+    from wgsl_kernels import onnx as onnx
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
     from wgsl_kernels import web as web
@@ -119,6 +121,8 @@ if _TYPE_CHECKING:
     from wgsl_kernels.engine.observe.facade import engine as engine
     from wgsl_kernels.nn.summary import summary as summary
     from wgsl_kernels.nn.weights import load_weights as load_weights
+    from wgsl_kernels.ops.control.batching import vmap as vmap
+    from wgsl_kernels.ops.control.rematerialization import checkpoint as checkpoint
     from wgsl_kernels.ops.signal.transforms import Namespace as _Transforms
     from wgsl_kernels.tfjs import *  # noqa: F403  TensorFlow.js's names, which serve here too
 
@@ -131,8 +135,13 @@ _register_own()
 _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
-_LAZY = ("data", "dev", "nn", "testing", "tfjs", "web")
-_OF_LAYERS = {"load_weights": "nn.weights", "summary": "nn.summary"}
+_LAZY = ("data", "dev", "metrics", "nn", "onnx", "testing", "tfjs", "web")
+_LAZY_FUNCTIONS = {
+    "checkpoint": "ops.control.rematerialization",
+    "load_weights": "nn.weights",
+    "summary": "nn.summary",
+    "vmap": "ops.control.batching",
+}
 
 
 def _lazily(name: str) -> _Any:
@@ -141,8 +150,8 @@ def _lazily(name: str) -> _Any:
 
     if name in _LAZY:
         return importlib.import_module(f"wgsl_kernels.{name}")
-    if name in _OF_LAYERS:
-        module = importlib.import_module(f"wgsl_kernels.{_OF_LAYERS[name]}")
+    if name in _LAZY_FUNCTIONS:
+        module = importlib.import_module(f"wgsl_kernels.{_LAZY_FUNCTIONS[name]}")
         globals()[name] = found = getattr(module, name)
         return found
     from wgsl_kernels.ops.names.names import aliases
@@ -157,4 +166,4 @@ def _lazily(name: str) -> _Any:
 
 if not _TYPE_CHECKING:  # checkers know the names
     __getattr__ = _lazily
-_publish(__name__, lazy=(*_LAZY, *_OF_LAYERS), aliases="wgsl_kernels.tfjs")
+_publish(__name__, lazy=(*_LAZY, *_LAZY_FUNCTIONS), aliases="wgsl_kernels.tfjs")

@@ -13,6 +13,8 @@ from wgsl_kernels.ops.linear_algebra.factorizations import eigvalsh as eigvalsh
 from wgsl_kernels.ops.linear_algebra.factorizations import qr as qr
 from wgsl_kernels.ops.linear_algebra.factorizations import svd as svd
 from wgsl_kernels.ops.linear_algebra.factorizations import svdvals as svdvals
+from wgsl_kernels.ops.linear_algebra.least_squares import Lstsq as Lstsq
+from wgsl_kernels.ops.linear_algebra.least_squares import lstsq as lstsq
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as matmul
 from wgsl_kernels.ops.linear_algebra.matrix import outer as outer
 from wgsl_kernels.ops.linear_algebra.norms import cross as cross
@@ -28,6 +30,7 @@ from wgsl_kernels.ops.linear_algebra.solving import matrix_rank as matrix_rank
 from wgsl_kernels.ops.linear_algebra.solving import pinv as pinv
 from wgsl_kernels.ops.linear_algebra.solving import slogdet as slogdet
 from wgsl_kernels.ops.linear_algebra.solving import solve as solve
+from wgsl_kernels.ops.linear_algebra.triangular import solve_triangular as solve_triangular
 from wgsl_kernels.ops.names.compositions import tensordot as tensordot
 from wgsl_kernels.ops.names.compositions import vecdot as vecdot
 from wgsl_kernels.ops.shapes.shape import matrix_transpose as matrix_transpose

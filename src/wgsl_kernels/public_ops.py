@@ -81,6 +81,11 @@ from wgsl_kernels.ops.elementwise.logical import logical_not as logical_not
 from wgsl_kernels.ops.elementwise.logical import logical_or as logical_or
 from wgsl_kernels.ops.elementwise.logical import logical_xor as logical_xor
 from wgsl_kernels.ops.elementwise.logical import where as where
+from wgsl_kernels.ops.elementwise.special import digamma as digamma
+from wgsl_kernels.ops.elementwise.special import erfc as erfc
+from wgsl_kernels.ops.elementwise.special import erfinv as erfinv
+from wgsl_kernels.ops.elementwise.special import lgamma as lgamma
+from wgsl_kernels.ops.elementwise.special import polygamma as polygamma
 from wgsl_kernels.ops.elementwise.trigonometry import acos as acos
 from wgsl_kernels.ops.elementwise.trigonometry import asin as asin
 from wgsl_kernels.ops.elementwise.trigonometry import atan as atan

@@ -66,8 +66,16 @@ to_pixels = _wk.draw
 transpose = _wk.permute_dims
 
 
+if _TYPE_CHECKING:
+    from wgsl_kernels.nn.tfjs_model import load_layers_model as load_layers_model
+
+
 def _same(name: str) -> _Any:
     """Return an op that has the same name here and there, or another one of ours."""
+    if name == "load_layers_model":
+        from wgsl_kernels.nn.tfjs_model import load_layers_model
+
+        return load_layers_model
     if name in _NAMES:
         return _attrgetter(_NAMES[name])(_wk)
     raise _unknown("wk.tfjs", name, globals()["__dir__"]())
@@ -77,4 +85,4 @@ _NAMES = _public_names()
 
 if not _TYPE_CHECKING:  # checkers know the names
     __getattr__ = _same
-_publish(__name__, lazy=_NAMES)
+_publish(__name__, lazy=[*_NAMES, "load_layers_model"])

@@ -143,12 +143,14 @@ These have the defect that two other centered runs are marked with, epsilon subt
 
 _ANY_RANK = "one constructor makes tensors of every rank, as numpy.asarray does"
 _VECTORS = "matmul takes vectors, as the array API standard has it"
+_LONG = "a padding longer than the axis is mirrored again, as in NumPy"
 
 ERROR_CHOICES = {
     "gather/error/008": "a negative index counts from the end, as in NumPy; the kernel refuses it",
     "fusedConv2d/error/003": "one weight per channel under NCHW, [3, 1, 1], fits y, [1, 3, 4, 3]",
     "matMul/error/009": _VECTORS,
     "matMul/error/010": _VECTORS,
+    **{f"mirrorPad/error/00{number}": _LONG for number in range(4, 8)},
     "norm/error/004": "0 is the number of elements that are not 0, as NumPy has it",
     "scalar/error/000": _ANY_RANK,
     "tensor1d/error/001": "a tensor may hold NaN; config.check_numerics is for finding it",

@@ -36,10 +36,13 @@ def client() -> Iterator[Client]:
 
 
 def fill_pool() -> int:
-    """Leave 600 MB for reuse, unless that is given back meanwhile; return what is pooled."""
+    """Leave 600 MB for reuse, unless that is given back meanwhile; return what is pooled.
+
+    In small buffers: a driver of OpenGL keeps those that were bound last.
+    """
     with wk.use_backend("webgpu"):
         for _ in range(5):
-            kept = [wk.ones((50 * MEBI,)) * float(n + 1) for n in range(3)]
+            kept = [wk.ones((10 * MEBI,)) * float(n + 1) for n in range(15)]
             wk.evaluate(kept)
             wk.synchronize()
             del kept

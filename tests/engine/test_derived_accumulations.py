@@ -258,6 +258,21 @@ def test_ties_of_a_maximum_go_to_the_first(backend: str) -> None:
     assert found.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]
 
 
+@pytest.mark.parametrize("form", [None, "scan"])
+@pytest.mark.parametrize("apart", ["min(a, b) - max(a, b)", "-abs(a - b)", "-abs(b - (a))"])
+def test_what_is_smooth_by_way_of_the_larger_has_its_slope_at_ties(apart: str, form: Any) -> None:
+    f = register(
+        "fn init() -> f32 { return -1e30; }\nfn combine(a: f32, b: f32) -> f32 {\n"
+        f"  return max(a, b) + log(1.0 + exp({apart}));\n}}\n",
+        form,
+    )
+    with wk.use_backend("cpu"):
+        found = wk.grad(lambda x: wk.sum(f(x)))(wk.zeros((1, 3)))
+
+    want = [1.0 + 1 / 2 + 1 / 3, 1 / 2 + 1 / 3, 1 / 3] if form == "scan" else [1 / 3] * 3
+    np.testing.assert_allclose(found.numpy(), [want], rtol=1e-6)
+
+
 def test_a_product_keeps_the_gradient_at_zeros(backend: str) -> None:
     f = register("fn init() -> T { return T(1.0); }\n"
                  "fn combine(a: T, b: T) -> T { return a * b; }\n")  # fmt: skip
@@ -267,6 +282,7 @@ def test_a_product_keeps_the_gradient_at_zeros(backend: str) -> None:
     assert found.tolist() == [[0.0, 6.0, 0.0], [0.0, 0.0, 0.0]]
 
 
+@pytest.mark.usefixtures("halves_anywhere")
 @pytest.mark.parametrize("form", [None, "scan"])
 def test_half_precision_is_derived_by_its_own_types(form: Any) -> None:
     f = register(COMBINES["moments"].replace("LIFT", "f32(x)"), form)

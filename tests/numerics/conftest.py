@@ -195,6 +195,7 @@ NUMERICAL = (
     "complex",
     "error_function",
     "exp_below",
+    "gamma",
     "hyperbolic",
     "integer",
     "logarithms",

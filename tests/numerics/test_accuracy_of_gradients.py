@@ -32,6 +32,7 @@ ELEMENTWISE = (
     "float_pairs",
     "hyperbolic",
     "logarithms",
+    "special",
     "trigonometry",
     "unary",
 )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.special
 
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.testing import bounds
@@ -34,6 +35,8 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "safe_cos": np.cos,
     "safe_cosh": np.cosh,
     "safe_erf": lambda x: np.asarray(np.frompyfunc(math.erf, 1, 1)(x), np.float64),
+    "safe_erfc": scipy.special.erfc,
+    "safe_erfinv": scipy.special.erfinv,
     "safe_exp": np.exp,
     "safe_expm1": np.expm1,
     "safe_log": np.log,
@@ -49,6 +52,11 @@ UNARY: dict[str, Callable[[Array], Array]] = {
     "safe_sqrt": np.sqrt,
     "safe_tan": np.tan,
     "safe_tanh": np.tanh,
+}
+
+ABOVE_0: dict[str, Callable[[Array], Array]] = {
+    "safe_digamma": scipy.special.digamma,
+    "safe_lgamma": scipy.special.gammaln,
 }
 
 BINARY: dict[str, Callable[[Array, Array], Array]] = {
@@ -92,6 +100,18 @@ def test_function_of_one_number_keeps_its_bound(
 
     for _, actual in evaluate(f"{name}(a)", floats):
         assert_within(interval, actual, floats)
+
+
+@pytest.mark.parametrize("name", ABOVE_0)
+def test_function_of_a_number_above_0_keeps_its_bound(
+    evaluate: Evaluate, floats: Array, name: str
+) -> None:
+    above = floats[(floats >= 0) & ~np.signbit(floats)]
+    wide = above.astype(np.float64)
+    interval = bounds.safe(name)([wide], ABOVE_0[name](wide))
+
+    for _, actual in evaluate(f"{name}(a)", above):
+        assert_within(interval, actual, above)
 
 
 def test_the_exponential_of_what_is_below_0_keeps_its_bound(
@@ -218,6 +238,6 @@ def test_the_table_in_the_shader_is_the_one_in_python() -> None:
 
 
 def test_every_function_with_a_bound_is_tested() -> None:
-    tested = {*UNARY, *BINARY, "floor_div_f32"}
+    tested = {*UNARY, *ABOVE_0, *BINARY, "floor_div_f32"}
 
     assert set(bounds.SAFE_ULP) == tested

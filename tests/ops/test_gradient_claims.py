@@ -57,6 +57,11 @@ CLAIMS: dict[str, tuple[Callable[..., Any], list[list[float]], list[list[float]]
     "relu6 on its limits": (wk.relu6, [[0.0, 1.0, 6.0, 7.0]], [[0.0, 1.0, 1.0, 0.0]]),
     "std of equals": (wk.std, [[2.0, 2.0]], [[NAN, NAN]]),
     "step": (wk.step, [[-1.0, 0.0, 1.0]], [[0.0, 0.0, 0.0]]),
+    "topk of the smallest ties": (
+        lambda x: wk.topk(x, 2, largest=False)[0],
+        [[3.0, 1.0, 1.0, 1.0]],
+        [[0.0, 1.0, 1.0, 0.0]],
+    ),
     "topk of ties": (
         lambda x: wk.topk(x, 2)[0],
         [[2.0, 1.0, 2.0, 2.0]],

@@ -196,6 +196,25 @@ def test_what_cannot_be_moved_is_refused_with_the_value(
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
+def test_padding_of_any_length_is_numpys_and_gradients_of_copies_add_up(
+    mode: Any, backend: str
+) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4, 1)
+    pairs = ((4, 9), (3, 1), (2, 0))
+    places = np.pad(np.arange(12).reshape(x.shape), pairs, mode=mode)
+    dy = np.arange(places.size, dtype=np.float32).reshape(places.shape) % 7
+    total = np.zeros(12, np.float32)
+    np.add.at(total, places.ravel(), dy.ravel())
+    with wk.use_backend(backend):
+        found = joining.pad(x, pairs, mode=mode)
+        gradient = wk.grad(lambda x: joining.pad(x, pairs, mode=mode))(x, dy=wk.tensor(dy))
+
+    np.testing.assert_array_equal(found.numpy(), np.pad(x, pairs, mode=mode))
+    np.testing.assert_array_equal(gradient.numpy(), total.reshape(x.shape))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_numbers_are_made_as_numpy_makes_them(backend: str) -> None:
     with wk.use_backend(backend):
         for arguments in [(5,), (2, 5), (5, 2), (0, 1, 0.25), (7, -8, -3), (1, 2, 5)]:

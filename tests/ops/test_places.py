@@ -100,8 +100,14 @@ def test_a_capture_of_scattered_rows_takes_the_indices_that_it_is_given() -> Non
     [
         (lambda: wk.gather_nd(1.0, [[0]]), wk.ShapeError, r"params has shape \[\]"),
         (lambda: wk.scatter_nd([[0]], [1.0, 2.0], (3,)), wk.ShapeError, "want updates of"),
-        (lambda: wk.mirror_pad([1, 2], [(2, 0)], "reflect"), wk.ShapeError, "its length - 1"),
-        (lambda: wk.mirror_pad([1, 2], [(2, 0)], "odd"), wk.ArgumentError, "mode is 'odd'"),
+        (lambda: wk.pad([1, 2], [(-1, 0)], mode="wrap"), wk.ShapeError, "a pair of lengths of at"),
+        (lambda: wk.pad(wk.zeros(0), 1, mode="edge"), wk.ShapeError, "has no elements to copy"),
+        (lambda: wk.pad([1, 2], 1, mode="odd"), wk.ArgumentError, "mode is 'odd'; want 'reflect'"),
+        (
+            lambda: wk.pad([1, 2], 1, mode="edge", constant_value=3),
+            wk.ArgumentError,
+            "constant_value is 3 and mode 'edge'; want mode 'constant'",
+        ),
         (lambda: wk.broadcast_args([2], [3]), wk.ShapeError, "s0 is .2. and s1 .3."),
         (lambda: wk.roll([1, 2], (1, 2), axis=0), wk.ArgumentError, "one number for each axis"),
         (lambda: wk.repeat([1, 2], [1, 2, 3]), wk.ShapeError, "repeats has 3 numbers"),

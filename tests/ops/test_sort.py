@@ -123,6 +123,24 @@ def test_topk_puts_nan_first_and_does_not_tell_zeros_apart(k: int) -> None:
         np.testing.assert_array_equal(indices.numpy(), np.argsort(-keys, kind="stable")[:k])
 
 
+@pytest.mark.parametrize(("dtype", "length"), [("int32", 3000), ("float32", 3000), ("float32", 12)])
+@pytest.mark.parametrize("k", [3, 16, 40, 3000])
+def test_the_smallest_come_in_numpys_order_the_first_of_equals_first(
+    dtype: str, length: int, k: int
+) -> None:
+    x = RNG.integers(-5, 5, (2, length)).astype(dtype)
+    least, most = (LEAST, 2**31 - 1) if dtype == "int32" else (-np.inf, np.nan)
+    x[x == -5], x[x == 4] = least, most
+    k = min(k, length)
+    expected = np.argsort(x, axis=-1, kind="stable")[:, :k]
+    for backend in ("cpu", "webgpu"):
+        with wk.use_backend(backend), wk.config.using(fallback="error"):
+            values, indices = wk.topk(x, k, largest=False)
+
+            np.testing.assert_array_equal(indices.numpy(), expected)
+            np.testing.assert_array_equal(values.numpy(), np.take_along_axis(x, expected, -1))
+
+
 def test_topk_of_a_view_reads_it_where_it_lies() -> None:
     x = RNG.standard_normal((64, 96), dtype=np.float32)
     with wk.use_backend("webgpu"), wk.config.using(fallback="error"):

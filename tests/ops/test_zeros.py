@@ -78,6 +78,7 @@ KEPT: list[tuple[Function, Function]] = [
     (wk.atanh, np.arctanh),
     (wk.log1p, np.log1p),
     (wk.erf, np.positive),
+    (wk.erfinv, np.positive),
     (wk.sqrt, np.sqrt),
     (wk.ceil, np.ceil),
     (wk.floor, np.floor),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.testing import Sample
 
 Arrays = dict[str, np.ndarray]
-DIGITS = Path(__file__).resolve().parents[2] / "examples" / "digits"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 KERNELS = frozenset(
     {
@@ -63,7 +64,8 @@ def cases() -> Iterator[Case]:
     rows = [one for one in all_samples() if one.kernel in KERNELS and _can_run(one)]
     for number, sample in enumerate(rows):
         yield _of_sample(f"{number:03}-{sample.kernel}", sample)
-    yield _network()
+    yield _digits()
+    yield _coral()
     yield _training()
     yield _swap()
     yield _drawn()
@@ -125,24 +127,49 @@ def _against(f: Callable[..., Any], runs: Sequence[Arrays], rtol: float) -> Call
     return judge
 
 
-def _network() -> Case:
-    """The network of the demo, on four images of the data set."""
-    sys.path.insert(0, str(DIGITS))
-    try:
+def _digits() -> Case:
+    """The demo's network, trained, on the first two held-out images of each class, one by one."""
+    with _examples("digits"):
         from data import load
-        from model import Network, initial_values
-    finally:
-        sys.path.remove(str(DIGITS))
-    images = load(0).test_images
+        from web import EPOCHS, recogniser
+    digits = load(0)
+    f = recogniser(digits, EPOCHS)
+    runs = [{"counts": counts} for counts, _ in drawn_digits()]
+    return Case("digits", f, runs, _against(f, runs, 1e-5))
+
+
+def drawn_digits() -> list[tuple[np.ndarray, int]]:
+    """Return the first two held-out images of each class: counts [1, 8, 8, 1], and the digit."""
+    with _examples("digits"):
+        from data import CLASSES, load
+    digits = load(0)
+    counts = (digits.test_images * digits.spread + digits.center).round().astype(np.float32)
+    return [
+        (counts[at : at + 1], digit)
+        for digit in range(CLASSES)
+        for at in np.flatnonzero(digits.test_labels == digit)[:2]
+    ]
+
+
+def _coral() -> Case:
+    """Reaction and diffusion: a kernel of a user's, and a state; drops fall in between."""
+    with _examples():
+        from coral import DROP, growing
+    drop = np.array([20, 30, 5], np.float32)
+    runs = [{"drop": one} for one in (DROP, drop, DROP, DROP)]
     with wk.use_backend("cpu"):
-        network = Network(initial_values(0))
+        exported, expected = growing(64, 4), growing(64, 4)
+    return Case("coral/program", exported, runs, _against(expected, runs, 1e-5))
 
-    def f(images: wk.Tensor) -> dict[str, wk.Tensor]:
-        logits = network(images)
-        return {"logits": logits, "probabilities": wk.softmax(logits)}
 
-    runs = [{"images": images[:4]}, {"images": images[4:8]}]
-    return Case("network", f, runs, _against(f, runs, 1e-5))
+@contextmanager
+def _examples(folder: str = "") -> Iterator[None]:
+    """Have the modules of the examples be found in a block."""
+    sys.path.insert(0, str(EXAMPLES / folder))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(EXAMPLES / folder))
 
 
 def _training() -> Case:

@@ -11,7 +11,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices import pipeline
 from wgsl_kernels.engine.registry.registry import announce_change
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import arrays_for, call_of, tensors_for
 from wgsl_kernels.wgsl.linking.linker import link_modules
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.syntax import tree
@@ -362,7 +362,5 @@ def test_every_expression_of_a_composed_shader_has_a_type(
 def _run(sample: Sample) -> None:
     """Run a sample's kernel for what it composes."""
     with wk.use_backend("webgpu"), wk.config.using(fallback="silent", small_ops="device"):
-        for one in outputs_of(
-            lambda *xs: sample.f(*xs, **sample.attrs), tensors_for(arrays_for(sample))
-        ):
+        for one in outputs_of(call_of(sample), tensors_for(arrays_for(sample))):
             one.numpy()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from wgsl_kernels.engine.registry.registry import add_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.tensors.scopes import tensors_in
 from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.inputs import arrays_for, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -64,7 +63,7 @@ def test_a_small_op_has_the_bits_of_the_device(sample: Sample) -> None:
         if names[min(number, len(names) - 1)] not in HELD:
             values[places] = drawn.choice(edges, values.shape)[places]
     for arrays in (plain, odd):
-        f = partial(sample.f, **sample.attrs)
+        f = call_of(sample)
         here = _bits(f, arrays)
         with wk.config.using(small_ops="device"):
             assert here == _bits(f, arrays)

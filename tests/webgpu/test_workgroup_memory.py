@@ -30,6 +30,8 @@ USES = {
     "Any": {"wk_totals"},
     "ArgMax": {"wk_totals"},
     "ArgMin": {"wk_totals"},
+    "Attention": {"staged", "tile", "partials"},
+    "AttentionGradient": {"staged", "tile"},
     "BatchMatMul": STAGED,
     "Conv2D": STAGED,
     "Conv2DBackpropFilter": STAGED,

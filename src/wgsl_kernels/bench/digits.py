@@ -18,7 +18,7 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.simulator.digits import DigitsModule, DigitsWords, digits
 from wgsl_kernels.simulator.dispatch import compile_entry
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -107,7 +107,7 @@ def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None
     with only("simulator", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(arrays)
         with _reading(driver.open()) as (beside, reads):
-            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
+            for one in outputs_of(call_of(sample), given):
                 before = len(reads)
                 values = one.numpy()
                 known = reads[before] if len(reads) == before + 1 else None

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from wgsl_kernels.cli.onnx import app as onnx_app
 from wgsl_kernels.cli.output import FAILED, console, print_json, telling_errors
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -15,6 +16,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(onnx_app, name="onnx")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 
 

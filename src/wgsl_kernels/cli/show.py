@@ -211,18 +211,37 @@ def _without_parameters(found: Any, path: str, name: str, command: str) -> Calla
     return called
 
 
-def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Callable[[], Any]:
-    if get_kernel(name, "webgpu") is None:
+def of_shapes(
+    name: str, shapes: Sequence[str], command: str
+) -> tuple[Callable[..., Any], tuple[Shape, ...]]:
+    """Return what runs a kernel on its first inputs, without further ones, and their shapes.
+
+    Args:
+        name: The kernel.
+        shapes: The inputs' shapes, as ``64x32``.
+        command: Its name, for errors.
+
+    Raises:
+        ArgumentError: It has fewer inputs, or a shape is none.
+        KernelNotFound: There is no such kernel on the webgpu backend.
+    """
+    declared, kernel = find_signature(name), get_kernel(name, "webgpu")
+    if kernel is None:
         raise KernelNotFound(f"{command}: there is no kernel {name!r} on the webgpu backend.")
-    if not shapes:
-        return _sampled(name, command)
-    declared = find_signature(name)
-    kernel = get_kernel(name, "webgpu")
-    assert kernel is not None
-    names = tuple([one.name for one in declared.inputs]) if declared else tuple(kernel.input_names)
+    names = [one.name for one in declared.inputs] if declared else list(kernel.input_names)
     if len(shapes) > len(names):
         raise ArgumentError(f"{command}: {name} has {len(names)} inputs, {', '.join(names)}.")
-    sizes = [parsed_shape(one, command) for one in shapes]
+
+    def f(*xs: Any) -> Any:
+        return run_kernel(name, {**dict.fromkeys(names), **dict(zip(names, xs, strict=False))}, {})
+
+    return f, tuple([parsed_shape(one, command) for one in shapes])
+
+
+def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Callable[[], Any]:
+    f, sizes = of_shapes(name, shapes, command)
+    if not shapes:
+        return _sampled(name, command)
     try:
         ones = [np.ones(one, np.float32) for one in sizes]
     except (MemoryError, ValueError) as error:
@@ -232,9 +251,7 @@ def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Calla
     with use_backend("cpu"):
         wanted = OBJECTS[_dtype(dtype, command)]
         inputs = [tensor(astype(tensor(one), wanted).numpy(), dtype=wanted) for one in ones]
-    given: dict[str, Any] = dict(zip(names, inputs, strict=False))
-    given |= dict.fromkeys(names[len(inputs) :])
-    return lambda: run_kernel(name, given, {})
+    return partial(f, *inputs)
 
 
 def _of_shader_file(path: Path, command: str) -> Callable[[], Any]:

@@ -12,11 +12,9 @@ from wgsl_kernels.bench.checking.representatives import representatives, with_si
 from wgsl_kernels.bench.checking.unsampled import registered
 from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case
 from wgsl_kernels.bench.stepping.step import stepped
-from wgsl_kernels.cli.show import called, parsed_shape
+from wgsl_kernels.cli.show import called, of_shapes
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound, WgslKernelsError
-from wgsl_kernels.engine.execution.run import run_kernel
 from wgsl_kernels.engine.registry.registry import get_kernel
-from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.sample import Sample
@@ -126,21 +124,8 @@ def _of_kernel(name: str, shapes: Sequence[str], dtype: str, case: str, wanted: 
 
 
 def _shaped(name: str, shapes: Sequence[str], dtype: str) -> Sample:
-    """Return a sample of a kernel with inputs of these shapes.
-
-    Raises:
-        ArgumentError: It has fewer inputs, or a shape is none.
-    """
-    declared, kernel = find_signature(name), get_kernel(name, "webgpu")
-    assert kernel is not None
-    names = [one.name for one in declared.inputs] if declared else list(kernel.input_names)
-    if len(shapes) > len(names):
-        raise ArgumentError(f"step: {name} has {len(names)} inputs, {', '.join(names)}.")
-
-    def f(*xs: Any) -> Any:
-        return run_kernel(name, {**dict.fromkeys(names), **dict(zip(names, xs, strict=False))}, {})
-
-    return Sample(name, f, tuple([parsed_shape(one, "step") for one in shapes]), dtype)
+    """Return a sample of a kernel with inputs of these shapes; see ``of_shapes``."""
+    return Sample(name, *of_shapes(name, shapes, "step"), dtype)
 
 
 def _of_shader(path: Path, shapes: Sequence[str], dtype: str, wanted: Wanted) -> Trace:

@@ -119,7 +119,9 @@ def fit(
     target = None if save_to is None else path_of("fit", save_to)
     if target is not None and not target.parent.is_dir():
         raise ArgumentError(f"fit: {target} cannot be written: there is no such folder.")
-    plan = _Plan(make, batches, micro_batches, gradient_dtype, uuid.uuid4().hex, step_timeout)
+    plan = _TrainingPlan(
+        make, batches, micro_batches, gradient_dtype, uuid.uuid4().hex, step_timeout
+    )
     here = Replica(make, gradient_dtype)
     state = None
     if resume is not None:
@@ -147,7 +149,7 @@ def fit(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class _TrainingPlan:
     """What every worker needs to know."""
 
     make: Callable[[], Any]
@@ -161,7 +163,7 @@ class _Plan:
 class _Here:
     """Trains in this process."""
 
-    def __init__(self, plan: _Plan, replica: Replica) -> None:
+    def __init__(self, plan: _TrainingPlan, replica: Replica) -> None:
         self._plan, self._replica = plan, replica
         self.seconds = replica.seconds
         self.adapters = [facts()["adapter"]]
@@ -179,7 +181,7 @@ class _Here:
 class _OnWorkers:
     """Trains on workers, and does without those that go."""
 
-    def __init__(self, plan: _Plan, client: Client) -> None:
+    def __init__(self, plan: _TrainingPlan, client: Client) -> None:
         self._plan, self._client = plan, client
         self._left_out: set[str] = set()
         self._deaths: Counter[str] = Counter()
@@ -285,7 +287,9 @@ class _OnWorkers:
         )
 
 
-def _train(group: WorkerGroup, plan: _Plan, state: bytes | None, goal: int) -> tuple[Any, ...]:
+def _train(
+    group: WorkerGroup, plan: _TrainingPlan, state: bytes | None, goal: int
+) -> tuple[Any, ...]:
     """Train on a worker from a state up to a step."""
     kept = _kept()
     replica = kept.get(plan.name)

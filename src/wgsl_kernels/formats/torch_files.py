@@ -40,14 +40,14 @@ _LARGEST_PICKLE = 1 << 28
 _MOST_ELEMENTS = 1 << 40
 
 
-class _Name(NamedTuple):
+class _PickledName(NamedTuple):
     """A function or class that the pickle names."""
 
     module: str
     name: str
 
 
-class _Storage(NamedTuple):
+class _PickledStorage(NamedTuple):
     dtype: str
     values: Array
 
@@ -112,7 +112,7 @@ class _Reader:
         if byteorder in members and self._bytes(byteorder, 16) != b"little":
             raise ArgumentError(f"load_weights: {name} is not in little-endian order.")
         self._program = self._bytes(pickles[0], _LARGEST_PICKLE)
-        self._storages: dict[str, _Storage] = {}
+        self._storages: dict[str, _PickledStorage] = {}
         self._stack: list[Any] = []
         self._memo: dict[int, Any] = {}
 
@@ -193,11 +193,11 @@ class _Reader:
 
     def name(self, text: str) -> None:
         module, _, name = text.partition(" ")
-        self.push(_Name(module, name))
+        self.push(_PickledName(module, name))
 
     def stack_name(self, _: Any) -> None:
         name, module = self._stack.pop(), self._stack.pop()
-        self.push(_Name(str(module), str(name)))
+        self.push(_PickledName(str(module), str(name)))
 
     def build(self, _: Any) -> None:
         """Drop an object's attributes: those of an OrderedDict are versions of modules."""
@@ -207,19 +207,19 @@ class _Reader:
 
     def reduce(self, _: Any) -> None:
         arguments, function = self._stack.pop(), self._stack.pop()
-        if function == _Name("collections", "OrderedDict"):
+        if function == _PickledName("collections", "OrderedDict"):
             self.push(dict(arguments[0]) if arguments else {})
-        elif function == _Name("torch._utils", "_rebuild_tensor_v2"):
+        elif function == _PickledName("torch._utils", "_rebuild_tensor_v2"):
             self.push(_tensor(*arguments[:4]))
-        elif function == _Name("torch._utils", "_rebuild_parameter"):
+        elif function == _PickledName("torch._utils", "_rebuild_parameter"):
             self.push(arguments[0])
         else:
-            named = ".".join(function) if isinstance(function, _Name) else repr(function)
+            named = ".".join(function) if isinstance(function, _PickledName) else repr(function)
             raise self._refused(f"to call {named}")
 
     def storage(self, _: Any) -> None:
         kind, storage, key, _, count = self._stack.pop()
-        dtype = _STORAGES.get(storage.name) if isinstance(storage, _Name) else None
+        dtype = _STORAGES.get(storage.name) if isinstance(storage, _PickledName) else None
         if kind != "storage" or dtype is None:
             raise self._refused(f"the storage {storage}")
         if key not in self._storages:
@@ -227,7 +227,7 @@ class _Reader:
             raw = np.frombuffer(data, "<u2" if dtype == _BFLOAT16 else dtype)
             if raw.size < count:
                 raise ValueError(f"storage {key} has {raw.size} elements of {count}")
-            self._storages[key] = _Storage(dtype, raw)
+            self._storages[key] = _PickledStorage(dtype, raw)
         self.push(self._storages[key])
 
 
@@ -237,7 +237,7 @@ def _tensor(storage: Any, offset: int, shape: tuple[int, ...], strides: tuple[in
     Raises:
         ValueError: It reaches outside.
     """
-    if not isinstance(storage, _Storage) or len(shape) != len(strides):
+    if not isinstance(storage, _PickledStorage) or len(shape) != len(strides):
         raise TypeError("a tensor has no storage, or as many strides as axes")
     if min((offset, *shape, *strides), default=0) < 0 or math.prod(shape) > _MOST_ELEMENTS:
         raise ValueError(f"a tensor has shape {shape}, strides {strides} and offset {offset}")

@@ -12,7 +12,7 @@ from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.nn.fields import count, shown_by_fields, zeros
 from wgsl_kernels.nn.initializers import glorot_uniform, orthogonal
 from wgsl_kernels.ops.control import recurrence
-from wgsl_kernels.ops.elementwise import activation, exponential
+from wgsl_kernels.ops.elementwise import activation, exponential, unary
 from wgsl_kernels.ops.shapes import creation, joining, slicing
 
 if TYPE_CHECKING:
@@ -28,11 +28,14 @@ class LSTM:
         input_weight: [inputs, 4 * units].
         hidden_weight: [units, 4 * units].
         bias: [4 * units].
+        gate: What squashes the gates: ``"sigmoid"``, or ``"hard_sigmoid"``, ``0.2 * x + 0.5`` in
+            [0, 1], as of older Keras and TensorFlow.js.
     """
 
     input_weight: Variable
     hidden_weight: Variable
     bias: Variable
+    gate: str = "sigmoid"
 
     __repr__ = shown_by_fields
 
@@ -57,15 +60,16 @@ class LSTM:
         units = self.hidden_weight.shape[0]
         first = _states("LSTM", state, 2, (given.shape[0], units), given)
         gates = given @ self.input_weight + self.bias
+        squash = _GATES[self.gate]
 
         def step(
             carry: tuple[Tensor, Tensor], part: Tensor
         ) -> tuple[tuple[Tensor, Tensor], Tensor]:
             h, c = carry
             i, f, g, o = slicing.split(part + h @ self.hidden_weight, 4, axis=-1)
-            kept = activation.sigmoid(f) * c
-            c = kept + activation.sigmoid(i) * exponential.tanh(g)
-            h = activation.sigmoid(o) * exponential.tanh(c)
+            kept = squash(f) * c
+            c = kept + squash(i) * exponential.tanh(g)
+            h = squash(o) * exponential.tanh(c)
             return (h, c), h
 
         last, ys = recurrence.scan(step, first, gates.transpose((1, 0, 2)), reverse=reverse)
@@ -104,19 +108,24 @@ class GRU:
     """A gated recurrent unit; its gates stand in the order reset, update, new.
 
     The reset gate multiplies the product with the hidden weight, bias included, as cuDNN, PyTorch
-    and Keras (``reset_after``) have it.
+    and Keras (``reset_after``) have it, unless the layer says otherwise.
 
     Attributes:
         input_weight: [inputs, 3 * units].
         hidden_weight: [units, 3 * units].
         input_bias: [3 * units].
         hidden_bias: [3 * units].
+        gate: What squashes the gates, as of `LSTM`.
+        reset_after: Whether the reset gate multiplies the product, or else the state before it, as
+            TensorFlow.js and the paper have it.
     """
 
     input_weight: Variable
     hidden_weight: Variable
     input_bias: Variable
     hidden_bias: Variable
+    gate: str = "sigmoid"
+    reset_after: bool = True
 
     __repr__ = shown_by_fields
 
@@ -141,16 +150,29 @@ class GRU:
         states = None if state is None else (state,)
         (first,) = _states("GRU", states, 1, (given.shape[0], units), given)
         gates = given @ self.input_weight + self.input_bias
+        squash = _GATES[self.gate]
 
         def step(h: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
             reset, update, new = slicing.split(part, 3, axis=-1)
             hidden = slicing.split(h @ self.hidden_weight + self.hidden_bias, 3, axis=-1)
-            r, z = activation.sigmoid(reset + hidden[0]), activation.sigmoid(update + hidden[1])
+            r, z = squash(reset + hidden[0]), squash(update + hidden[1])
             n = exponential.tanh(new + r * hidden[2])
             h = n + z * (h - n)
             return h, h
 
-        last, ys = recurrence.scan(step, first, gates.transpose((1, 0, 2)), reverse=reverse)
+        def step_before(h: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
+            reset, update, new = slicing.split(part, 3, axis=-1)
+            first, second = self.hidden_weight[:, : 2 * units], self.hidden_weight[:, 2 * units :]
+            of_gates, of_new = slicing.split(self.hidden_bias, (2 * units, units))
+            hidden = slicing.split(h @ first + of_gates, 2, axis=-1)
+            r, z = squash(reset + hidden[0]), squash(update + hidden[1])
+            n = exponential.tanh(new + (r * h) @ second + of_new)
+            h = n + z * (h - n)
+            return h, h
+
+        advance = step if self.reset_after else step_before
+
+        last, ys = recurrence.scan(advance, first, gates.transpose((1, 0, 2)), reverse=reverse)
         return ys.transpose((1, 0, 2)), last
 
 
@@ -174,6 +196,13 @@ def gru(inputs: int, units: int, *, generator: Generator | None = None) -> GRU:
     """
     size, width = count("gru", "inputs", inputs), count("gru", "units", units)
     return GRU(*_weights(size, width, 3, generator), zeros(3 * width), zeros(3 * width))
+
+
+def _hard_sigmoid(x: Tensor) -> Tensor:
+    return unary.clip(0.2 * x + 0.5, 0.0, 1.0)
+
+
+_GATES = {"sigmoid": activation.sigmoid, "hard_sigmoid": _hard_sigmoid}
 
 
 def _weights(

@@ -134,10 +134,10 @@ def sequential(*layers: Callable[..., Any]) -> Sequential:
                 f"sequential: layers[{place}] is {shown(layer)}; want a layer or a function. "
                 "(A list of layers is given as sequential(*layers).)"
             )
-    return Sequential(layers, tuple(map(_options, layers)))
+    return Sequential(layers, tuple(map(options_of, layers)))
 
 
-def _options(layer: Callable[..., Any]) -> tuple[str, ...]:
+def options_of(layer: Callable[..., Any]) -> tuple[str, ...]:
     """Return which of ``train`` and ``generator`` a layer takes."""
     try:
         parameters = inspect.signature(layer).parameters

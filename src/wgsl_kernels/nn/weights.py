@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MOST_SAID = 20
 
 
-class _Target(NamedTuple):
+class _WeightTarget(NamedTuple):
     """A variable of the model, and where its values come from.
 
     Attributes:
@@ -114,7 +114,7 @@ def load_weights(
             variable.assign(tensor(values))
 
 
-def _values(target: _Target, found: Mapping[str, Array]) -> Array | str:
+def _values(target: _WeightTarget, found: Mapping[str, Array]) -> Array | str:
     """Return the values of a variable, or the words on what does not fit."""
     given = [found[name] for name in target.names]
     wanted = target.variable
@@ -189,18 +189,18 @@ def _by_beginning(name: str, names: Mapping[str, str]) -> str:
     return name
 
 
-def _targets(model: Any, layout: str | None, names: Collection[str]) -> list[_Target]:
+def _targets(model: Any, layout: str | None, names: Collection[str]) -> list[_WeightTarget]:
     """Return the variables of a model, each once, with the names that a layout has for them.
 
     Of a layer of layers whose own names are not among those of the file its layers are asked.
     """
-    found: list[_Target] = []
+    found: list[_WeightTarget] = []
     known: set[int] = set()
 
     def add(variable: Variable, path: str, names: tuple[str, ...], converted: Any) -> None:
         if id(variable) not in known:
             known.add(id(variable))
-            found.append(_Target(variable, path, names, converted))
+            found.append(_WeightTarget(variable, path, names, converted))
 
     def walk(value: Any, path: str, own: dict[str, WeightSource]) -> None:
         if isinstance(value, Variable):
@@ -237,7 +237,7 @@ def _joined(path: str, name: str) -> str:
 
 
 def _check_names(
-    targets: list[_Target], found: Mapping[str, Array], ignored: tuple[str, ...]
+    targets: list[_WeightTarget], found: Mapping[str, Array], ignored: tuple[str, ...]
 ) -> None:
     """Refuse a file that lacks names, or has others.
 

@@ -48,7 +48,7 @@ class Access:
     is_across: bool = False
 
 
-class _Shadow:
+class _ShadowMemory:
     """Of each number in a memory who wrote it last, and who read it.
 
     Attributes:
@@ -80,7 +80,9 @@ class AccessLog:
     _workgroup: int = 1
     _first: int = 0
     _phases: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})
-    _shadows: dict[tuple[int, int], _Shadow] = field(default_factory=dict[tuple[int, int], _Shadow])
+    _shadows: dict[tuple[int, int], _ShadowMemory] = field(
+        default_factory=dict[tuple[int, int], _ShadowMemory]
+    )
     _kept: list[Memory] = field(default_factory=list["Memory"])
 
     def begin(self, workgroup: int, first: int) -> None:
@@ -182,12 +184,12 @@ class AccessLog:
         now = self._phases[memory.is_workgroup]
         return (before >= 0) & (before != who) & ((group != other) | (phase == now))
 
-    def _shadow(self, memory: Memory, size: int) -> _Shadow:
+    def _shadow(self, memory: Memory, size: int) -> _ShadowMemory:
         found = self._shadows.get((id(memory), size))
         if found is None:
             self._kept.append(memory)  # so that its id stays its own
             count = len(memory.words) * 4 // size
-            found = self._shadows[id(memory), size] = _Shadow(count)
+            found = self._shadows[id(memory), size] = _ShadowMemory(count)
         return found
 
     def _index(self, memory: Memory, at: Any, size: int) -> int:

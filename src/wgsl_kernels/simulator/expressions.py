@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 ABSTRACT = (ABSTRACT_INT, ABSTRACT_FLOAT)
 COMPONENTS = {name: number % 4 for number, name in enumerate("xyzwrgba")}
 _OWN_SPACES = ("function", "private")
-_COMPARED = frozenset({"==", "!=", "<", "<=", ">", ">="})
 
 
 class ExpressionCompiler:

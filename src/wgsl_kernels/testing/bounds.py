@@ -53,6 +53,10 @@ SAFE_ULP = {
     "safe_atan2": 14,
     "safe_pow": 13,
     "safe_erf": 4,
+    "safe_erfc": 10,
+    "safe_erfinv": 7,
+    "safe_lgamma": 10,
+    "safe_digamma": 10,
     "floor_mod_f32": 1,
     "floor_div_f32": 3,
 }

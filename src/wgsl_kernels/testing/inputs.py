@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.testing.sample import Range, Sample
 
 Array = np.ndarray[Any, Any]
 
 _WORDS = ("", "a", "to be", " or  not", "naïve", "日本 語", "x" * 9)
+
+
+def call_of(sample: Sample) -> Callable[..., Any]:
+    """Return what runs a sample: its function, with the attributes, on tensors."""
+    return functools.partial(sample.f, **sample.attrs)
 
 
 def arrays_for(sample: Sample) -> list[Array]:
@@ -31,19 +37,21 @@ def arrays_for(sample: Sample) -> list[Array]:
         pairs = zip(sample.values, sample.shapes, sample.input_dtypes, strict=True)
         return [np.asarray(one, numpy_dtype(dtype)).reshape(shape) for one, shape, dtype in pairs]
     draw = np.random.default_rng(zlib.crc32(sample.id.encode()))
-    count = len(sample.shapes)
-    lows, highs = _each(sample.low, count), _each(sample.high, count)
-    rows = zip(sample.shapes, sample.input_dtypes, lows, highs, strict=True)
+    rows = zip(sample.shapes, sample.input_dtypes, ranges_of(sample), strict=True)
     return [_drawn(draw, *row) for row in rows]
 
 
-def _each(value: float | tuple[float, ...], count: int) -> tuple[float, ...]:
-    return value if isinstance(value, tuple) else (value,) * count
+def ranges_of(sample: Sample) -> list[Range]:
+    """Return the smallest and the largest value that is drawn, for each tensor."""
+
+    def each(given: float | tuple[float, ...]) -> tuple[float, ...]:
+        return given if isinstance(given, tuple) else (given,) * len(sample.shapes)
+
+    return list(zip(each(sample.low), each(sample.high), strict=True))
 
 
-def _drawn(
-    draw: np.random.Generator, shape: tuple[int, ...], dtype: str, low: float, high: float
-) -> Array:
+def _drawn(draw: np.random.Generator, shape: tuple[int, ...], dtype: str, within: Range) -> Array:
+    low, high = within
     if dtype == "string":
         words = np.empty(shape, object)
         for index in np.ndindex(shape):

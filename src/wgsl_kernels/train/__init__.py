@@ -1,6 +1,7 @@
 """Optimizers: they change variables so that a loss falls."""
 
 import types as _types
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.train import schedules as schedules
@@ -22,7 +23,19 @@ from wgsl_kernels.train.schedules import PiecewiseConstant as PiecewiseConstant
 from wgsl_kernels.train.schedules import PolynomialDecay as PolynomialDecay
 from wgsl_kernels.train.sgd import SGD as SGD
 
+if _TYPE_CHECKING:
+    from wgsl_kernels.train.accumulation import GradientAccumulator as GradientAccumulator
+    from wgsl_kernels.train.groups import ParameterGroups as ParameterGroups
+    from wgsl_kernels.train.precision import LossScale as LossScale
+    from wgsl_kernels.train.precision import cast_trainable as cast_trainable
+
+_LAZY = {
+    "GradientAccumulator": "wgsl_kernels.train.accumulation",
+    "LossScale": "wgsl_kernels.train.precision",
+    "ParameterGroups": "wgsl_kernels.train.groups",
+    "cast_trainable": "wgsl_kernels.train.precision",
+}
 for _name in [name for name, value in globals().items() if isinstance(value, _types.ModuleType)]:
     if _name not in ("schedules", "_types"):  # a module `adam` would hide what is meant by it
         del globals()[_name]
-_publish(__name__)
+_publish(__name__, lazy=_LAZY)

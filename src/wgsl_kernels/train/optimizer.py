@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, stop_gradient, variables_in
+from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, stop_gradient
 from wgsl_kernels.engine.capture.watch import all_or_none, assign_all
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
@@ -22,11 +22,11 @@ from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.tensors.scopes import tidy
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
-from wgsl_kernels.engine.trees.trees import VARIABLES, Tree
-from wgsl_kernels.engine.values.attributes import number, sequence
+from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.train.keywords import WithKeywords
+from wgsl_kernels.train.pairs import Pairs, matched, pairs_of, variables_for
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 Rate = float | Callable[[Tensor], TensorLike]
 """A learning rate: a number, or a function of the number of steps done."""
-
-Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variable]]
 
 RATE, STEP = "learning_rate", "step"
 
@@ -165,9 +163,9 @@ class Optimizer(metaclass=WithKeywords):
             GradientNotFound: The loss depends on none of them, or a kernel has no gradient.
             ShapeError: The loss is not a scalar.
         """
-        with _fused_on_first_use():
+        with fused_on_first_use():
             loss: Tensor
-            loss, found, read = gradients_and_lines(f, self._variables(variables))
+            loss, found, read = gradients_and_lines(f, variables_for(self._name, variables))
             if not found:
                 raise GradientNotFound(
                     f"{self._name}.minimize: the loss depends on no trainable variable.{read}"
@@ -176,13 +174,6 @@ class Optimizer(metaclass=WithKeywords):
             found.clear()
             self._change(chosen)
             return loss
-
-    def _variables(self, given: Any) -> Any:
-        """Return those of a model, each once, and a sequence of variables as it is."""
-        if given is None:
-            return None
-        tree, found = variables_in(f"{self._name}.minimize", given)
-        return found if tree is None else list(dict.fromkeys(found))
 
     def apply_gradients(self, gradients: Any, variables: Any = None) -> None:
         """Change variables against their gradients: one step.
@@ -198,23 +189,9 @@ class Optimizer(metaclass=WithKeywords):
             ArgumentError: A variable is given twice, or two have the same name, or ``gradients``
                 has not the form of ``variables``.
         """
-        given = gradients if variables is None else self._matched(gradients, variables)
-        with _fused_on_first_use():
+        given = gradients if variables is None else matched(self._name, gradients, variables)
+        with fused_on_first_use():
             self._change(self._chosen(given))
-
-    def _matched(self, gradients: Any, variables: Any) -> Pairs:
-        """Return pairs from a tree of gradients and one of variables."""
-        tree = Tree(f"{self._name}.apply_gradients", variables, VARIABLES)
-        if isinstance(gradients, Mapping) and all(isinstance(one, Variable) for one in gradients):
-            return [(gradients.get(one), one) for one in dict.fromkeys(tree.leaves)]
-        found = tree.matched(gradients)
-        if found is None:
-            raise ArgumentError(
-                f"{self._name}: gradients is {shown(gradients)}; want the form of variables."
-            )
-        pairs = list(zip(found, tree.leaves, strict=True))
-        known = {id(variable) for gradient, variable in pairs if gradient is not None}
-        return [pair for pair in pairs if pair[0] is not None or id(pair[1]) not in known]
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.
@@ -254,7 +231,7 @@ class Optimizer(metaclass=WithKeywords):
         self._held.check_owners()
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
-        for gradient, target in self._pairs(gradients):
+        for gradient, target in pairs_of(self._name, gradients):
             if gradient is None:
                 without.append(target.name)
                 continue
@@ -279,31 +256,6 @@ class Optimizer(metaclass=WithKeywords):
     def owners(self) -> list[Variable]:
         """Return the variables that it has slots of: those that steps have changed, if any."""
         return self._held.owners() if self.slots else []
-
-    def _pairs(self, gradients: Any) -> list[tuple[Tensor | None, Variable]]:
-        """Return (gradient, variable) pairs.
-
-        Raises:
-            ArgumentError: There are other things among them.
-        """
-        if isinstance(gradients, Mapping):
-            given = [(gradient, target) for target, gradient in gradients.items()]
-        else:
-            given = sequence(self._name, "gradients", gradients, "(gradient, variable) pairs")
-        for pair in given:
-            items: Any = pair
-            fits = isinstance(items, (tuple, list)) and len(items) == 2
-            if not fits or not isinstance(items[1], Variable):
-                raise ArgumentError(
-                    f"{self._name}: gradients holds {shown(pair)}; want (gradient, variable). Of a "
-                    "model's tree give the model, too: apply_gradients(gradients, model)."
-                )
-            if not (pair[0] is None or isinstance(pair[0], Tensor)):
-                raise ArgumentError(
-                    f"{self._name}: the gradient of {pair[1].name!r} is {shown(pair[0])}; want a "
-                    "tensor or None."
-                )
-        return given
 
     def state_dict(self, names: Mapping[Variable, str] | None = None) -> dict[str, Tensor]:
         """Return all state by name, as it is now.
@@ -370,7 +322,7 @@ class Optimizer(metaclass=WithKeywords):
         return twin
 
 
-def _fused_on_first_use() -> AbstractContextManager[None]:
+def fused_on_first_use() -> AbstractContextManager[None]:
     """Have what a step runs fused at once: there will be other steps, which would do it then."""
     return config.using(fusion="always") if config.fusion == "auto" else nullcontext()
 

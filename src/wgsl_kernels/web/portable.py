@@ -73,7 +73,7 @@ class TracingDevice(NumpyDevice):
         return [one["resource"]["buffer"] for one in entries if one["binding"] in written]
 
 
-class _Pass:
+class _PortablePass:
     """A compute pass, of which only what it writes is kept."""
 
     group: Sequence[PortableBuffer] = ()
@@ -87,7 +87,7 @@ def _submit(
     device: Any, fill: Callable[[Any], None] | None, copies: Any, sent: Callable[[], Any]
 ) -> int:
     if fill is not None:
-        fill(_Pass())
+        fill(_PortablePass())
     sent()
     return 0
 
@@ -96,7 +96,7 @@ _CALLS = replace(
     CALLS,
     set_pipeline=lambda target, pipeline: None,
     set_group=lambda target, index, group, count, offsets: setattr(target, "group", group),
-    dispatch=_Pass.dispatch,
+    dispatch=_PortablePass.dispatch,
     submit=_submit,
 )
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.status import Status
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
-    from wgsl_kernels.web.tracing import Traced
+    from wgsl_kernels.web.tracing import TracedRun
 
 FORMAT, VERSION = "wgsl-kernels-program", 1
 _TYPES = {"read": "read-only-storage", "read_write": "storage", "uniform": "uniform"}
@@ -46,15 +46,17 @@ class WebProgram:
     pipelines: list[Pipeline] = field(default_factory=list["Pipeline"])
 
 
-def program_of(traced: Traced, limits: Mapping[str, int], features: Sequence[str]) -> WebProgram:
+def program_of(traced: TracedRun, limits: Mapping[str, int], features: Sequence[str]) -> WebProgram:
     """Return a traced function as a page loads it."""
-    return _Writer(traced, limits, features).written()
+    return _ProgramWriter(traced, limits, features).written()
 
 
-class _Writer:
+class _ProgramWriter:
     """Numbers buffers and pipelines while it goes through the dispatches."""
 
-    def __init__(self, traced: Traced, limits: Mapping[str, int], features: Sequence[str]) -> None:
+    def __init__(
+        self, traced: TracedRun, limits: Mapping[str, int], features: Sequence[str]
+    ) -> None:
         self._traced = traced
         self._buffers: list[dict[str, Any]] = []
         self._blocks: dict[Any, int] = {}

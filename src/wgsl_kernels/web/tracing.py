@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.web.portable import PortableBackend
 
 
-class Traced(NamedTuple):
+class TracedRun(NamedTuple):
     """A function's one run.
 
     Attributes:
@@ -50,7 +50,7 @@ class Traced(NamedTuple):
     values: Mapping[int, Array]
 
 
-def traced(f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBackend) -> Traced:
+def traced(f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBackend) -> TracedRun:
     """Run ``f`` once on tensors of ``driver``; nothing outside changes.
 
     Raises:
@@ -75,7 +75,7 @@ def traced(f: Callable[..., Any], inputs: Mapping[str, Any], driver: PortableBac
     if isinstance(run, str):
         raise ArgumentError(f"export: {label} is no program: {run}.")
     replay = cast("GpuReplay", run._replay)
-    return Traced(run, replay, given, names, trial.variables, trial.updates, trial.values)
+    return TracedRun(run, replay, given, names, trial.variables, trial.updates, trial.values)
 
 
 def _input(name: str, given: Any, driver: PortableBackend) -> Tensor:

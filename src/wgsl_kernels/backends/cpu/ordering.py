@@ -71,27 +71,36 @@ def top_places(x: Array, count: int) -> Array:
     return places.reshape(*x.shape[:-1], -1)
 
 
+def bottom_places(x: Array, count: int) -> Array:
+    """Return, as int32, where the ``count`` smallest of each row stand, from the smallest up.
+
+    NaN is larger than all, and of equals the first comes first.
+    """
+    if not can_be_keys(x):
+        return np.argsort(x, axis=-1, kind="stable")[..., :count].astype(np.int32)
+    length = x.shape[-1]
+    rows = x.reshape(-1, length)
+    places = np.empty((len(rows), min(count, length)), np.int32)
+
+    def find(some: slice) -> None:
+        keys = _keys(rows[some], np.arange(length))
+        if 0 < count < length // 2:
+            keys.partition(count - 1, axis=-1)
+            keys = keys[:, :count]
+        keys.sort(axis=-1)
+        places[some] = keys[:, :count] & LOW
+
+    at_once = max(PART // length, 1)
+    each(find, [slice(first, first + at_once) for first in range(0, len(rows), at_once)])
+    return places.reshape(*x.shape[:-1], -1)
+
+
 def sorted_places(x: Array, *, descending: bool) -> Array:
     """Return, as int32, where the elements of each row stand in order; NaN is larger than all.
 
     Of equals the first comes first, whatever the direction.
     """
-    if descending:
-        return top_places(x, x.shape[-1])
-    if not can_be_keys(x):
-        return np.argsort(x, axis=-1, kind="stable").astype(np.int32)
-    length = x.shape[-1]
-    rows = x.reshape(-1, length)
-    places = np.empty(rows.shape, np.int32)
-
-    def find(some: slice) -> None:
-        keys = _keys(rows[some], np.arange(length))
-        keys.sort(axis=-1)
-        places[some] = keys & LOW
-
-    at_once = max(PART // length, 1)
-    each(find, [slice(first, first + at_once) for first in range(0, len(rows), at_once)])
-    return places.reshape(x.shape)
+    return (top_places if descending else bottom_places)(x, x.shape[-1])
 
 
 def distinct(x: Array) -> tuple[Array, Array]:

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.context import common, declared
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
+from wgsl_kernels.backends.webgpu.lowering.scan_spreads import WHOLE
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
 from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.types.kinds import Array, Vector
+from wgsl_kernels.wgsl.types.kinds import FLOATS, Array, Vector
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
     from wgsl_kernels.wgsl.types.kinds import Type
 
+MOST_BOUND = 8
+"""Arrays that a dispatch binds on each device of WebGPU."""
 _HALF = re.compile(r"\b(T|T_\w+|f16)\b")
 """Types that parameters of a dispatch are not given as."""
 _DTYPES = {"f32": "float32", "f16": "float16"}
@@ -45,8 +48,8 @@ class Shaders:
     Attributes:
         one: The accumulation.
         is_zero: Whether the gradient is zero throughout.
-        passes: The dispatches.
-        texts: The shader of each, and that where elements go four at a time.
+        passes: The dispatches, and the shader of each, by whether an invocation takes a whole row
+            and by how many elements go at a time.
         buffers: The dtype of each buffer, and the bytes from one accumulator to the next.
         upstream: What the upstream gradient is called.
         result: What the result is called.
@@ -62,21 +65,24 @@ class Shaders:
         self.head = f"{enabled}{derivation.given()}{found.text}"
         self._attrs = derivation.source.structs.get("Attrs")
         named = NamedTypes([*declared(self.head), *parse(common()).declarations])
-        every = Passes(self.one, pulled, self.upstream, self.result)
-        self.passes = [] if self.is_zero else every.written()
-        types = every.types()
-        self.texts = [
-            (self._text(one, types), self._text(one, types, vec4=True) if one.vec4 else "")
-            for one in self.passes
-        ]
+        by_four = all(each.type in FLOATS for each in self.one.elements)
+        self.passes: dict[tuple[bool, int], tuple[Passes, list[tuple[Pass, str]]]] = {}
+        for whole in (False, True):
+            for lanes in (1, 4) if by_four else (1,):
+                every = Passes(self.one, pulled, self.upstream, self.result, whole, lanes)
+                made = [] if self.is_zero else every.written()
+                if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
+                    continue
+                texts = [(one, self._text(one, every.types())) for one in made]
+                self.passes[whole, lanes] = every, texts
+        types = Passes(self.one, pulled, self.upstream, self.result).types()
         layouts = TypeLayouts(named)
         self.buffers = {
             name: (_dtype(named.of(parse_expression(type_))), layouts.written(type_).stride)
             for name, type_ in types.items()
         }
-        self.counts = every.counts
 
-    def _text(self, one: Pass, types: Mapping[str, str], *, vec4: bool = False) -> str:
+    def _text(self, one: Pass, types: Mapping[str, str]) -> str:
         fields = "".join(f"  {name}: u32,\n" for name in SIZES)
         values: list[str] = []
         for each in () if self._attrs is None else self._attrs.fields:
@@ -91,7 +97,7 @@ class Shaders:
         ]
         bindings.append(f"@group(0) @binding({len(one.buffers)}) var<uniform> wk_sizes: wk_Sizes;")
         attributes = f"  attrs = Attrs({', '.join(values)});\n" if values else ""
-        main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body(vec4=vec4))
+        main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body)
         return "\n".join((self.head, *bindings, main))
 
 
@@ -120,18 +126,23 @@ class DeviceKernel(DerivedKernel[Shaders]):
         if made.is_zero or not rows * n:
             return gpu.full(shape, dtype, 0)
         y = tensors[made.result] = gpu.empty(shape, dtype)
-        part = part_size(n)
+        policy, scans = gpu.policy, made.one.form == "scan"
+        fills = n <= SHORT or rows >= policy.scan_invocations  # invocations of a row each
+        whole = fills and n <= WHOLE and (True, 1) in made.passes
+        part = n if whole and scans else part_size(n)
         parts = -(-n // part)
+        alone = n <= SHORT or (fills and policy.reduces_row_alone(n))
         sizes = {
-            "rows": rows, "n": n, "part": part, "parts": parts, "short": int(n < SHORT),
+            "rows": rows, "n": n, "part": part, "parts": parts, "short": int(alone),
             "exclusive": int(bool(attrs.pop("exclusive", False))),
             "backward": int(bool(attrs.pop("reverse", False))),
         }  # fmt: skip
         params = sizes | {f"attr_{name}": _field(value) for name, value in attrs.items()}
         buffers: dict[str, GpuArray] = {}
-        counts = made.counts(rows, n, parts)
-        by_four = n % 4 == 0
-        for one, (single, vec4) in zip(made.passes, made.texts, strict=True):
+        lanes = 4 if n % 4 == 0 and not sizes["exclusive"] and (whole, 4) in made.passes else 1
+        every, passes = made.passes[whole, lanes]
+        counts = every.counts(rows, n, parts)
+        for one, text in passes:
             for name in one.buffers:
                 if name not in buffers:
                     held, stride = made.buffers[name]
@@ -139,14 +150,14 @@ class DeviceKernel(DerivedKernel[Shaders]):
                     buffers[name] = gpu.empty((size,), held)
             given = {name: tensors[name] for name in one.tensors}
             given |= {name: buffers[name] for name in one.buffers}
-            text = vec4 if vec4 and by_four else single
-            gpu.dispatch(text, given, params=params, groups=_grid(one.over, rows, n, parts))
+            over = "rows" if one.over == "elements" and alone else one.over
+            gpu.dispatch(text, given, params=params, groups=_grid(over, rows, n, parts))
         return y
 
 
 def _grid(over: str, rows: int, n: int, parts: int) -> tuple[int, int, int]:
     """Return the workgroup counts of a pass."""
-    if over == "elements" and n >= SHORT:
+    if over == "elements":
         across, along, _ = fold(rows)
         return -(-n // RUN), across, along
     items = rows * parts if over == "parts" else rows

@@ -91,10 +91,11 @@ def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
     head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
     if made.is_zero:
         return f"{head}: zero throughout.\n"
-    count = len(made.passes)
+    _, written = made.passes[False, 1]
+    count = len(written)
     cost = "one pass over the elements" if count == 1 else f"{count} passes"
     passes = "\n".join(
-        f"// Pass {n}, over {one.over}\n{one.body()}" for n, one in enumerate(made.passes, 1)
+        f"// Pass {n}, over {one.over}\n{one.body}" for n, (one, _) in enumerate(written, 1)
     )
     return f"{head}: costs {cost}.\n{made.head}\n{passes}"
 

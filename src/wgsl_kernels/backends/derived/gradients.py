@@ -40,13 +40,12 @@ from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.names.rename import rename
+from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
-from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -188,11 +187,11 @@ def gradient_text(shader: ShaderKernel, wanted: str) -> str:
     if made.is_zero:
         message = f"{shader.name}: the gradient by {wanted} is zero throughout."
         warnings.warn(message, RuntimeWarning, stacklevel=4)
-    renamed = outside_package(shader, _without_op(raw))
+    own = outside_package(shader, _without_op(raw))
     missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
-    return f"{head}{imports}{renamed}\n{made.text}"
+    return f"{head}{imports}{own}\n{made.text}"
 
 
 def _raw(shader: ShaderKernel) -> Text:
@@ -216,9 +215,7 @@ def _without_op(raw: Text) -> str:
     new: dict[str, str] = {}
     for one in there:
         new[one] = next(w for w in (f"{one}_value", f"{one}_first") if w not in taken)
-    text = TextBuilder()
-    text.quote(raw, Span(0, len(raw.text)), rename(names, new))
-    return text.finish().composed.text
+    return renamed(names, new).text
 
 
 def _imported(raw: Text) -> set[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from wgsl_kernels.backends.derived.accumulations import derived_by
@@ -31,7 +32,7 @@ class KeptByDtype(Generic[_T]):
         return kept[1]
 
 
-class DerivedKernel(Generic[_T]):
+class DerivedKernel(ABC, Generic[_T]):
     """A kernel of a shader that combines elements, or of its gradient by one input.
 
     It takes the upstream gradient, where it is a gradient, then the inputs with the axis that is
@@ -51,9 +52,9 @@ class DerivedKernel(Generic[_T]):
         """
         return self._kept[dtype]
 
+    @abstractmethod
     def make(self, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> _T:
-        """Return what runs of what is derived; each backend has its own."""
-        raise AssertionError("each backend has its own")
+        """Return what runs of what is derived."""
 
     def _derived(self, dtype: str) -> _T:
         return self.make(*derived_by(self.shader, dtype, self.path, self.wanted), dtype)

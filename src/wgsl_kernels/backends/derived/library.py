@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu import numerics, special
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "safe_math": "safe_div safe_exp safe_log safe_rsqrt is_negative",
+    "gamma": "safe_digamma safe_polygamma",
     "hyperbolic": "safe_cosh safe_sinh",
     "trigonometry": "safe_cos safe_sin",
     "logistic": "safe_sigmoid",
@@ -44,10 +45,14 @@ _TABLE = """
     safe_atanh : safe_div(1.0, (1.0 - {a}) * (1.0 + {a}))
     safe_cos : -safe_sin({a})
     safe_cosh : safe_sinh({a})
+    safe_digamma : safe_polygamma(1u, {a})
     safe_div : safe_div(1.0, {b}) : -safe_div({y}, {b})
     safe_erf : 1.1283791671 * safe_exp(-{a} * {a})
+    safe_erfc : -1.1283791671 * safe_exp(-{a} * {a})
+    safe_erfinv : 0.8862269255 * safe_exp({y} * {y})
     safe_exp : {y}
     safe_expm1 : safe_exp({a})
+    safe_lgamma : safe_digamma({a})
     safe_log : safe_div(1.0, {a})
     safe_log1p : safe_div(1.0, 1.0 + {a})
     safe_log2 : safe_div(1.4426950409, {a})
@@ -109,9 +114,11 @@ LEAVES: Mapping[str, Callable[..., Any]] = {
     "safe_asinh": np.arcsinh, "safe_atan": np.arctan, "safe_atan2": np.arctan2,
     "safe_atanh": np.arctanh, "safe_cos": np.cos, "safe_cosh": np.cosh,
     "safe_clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    "safe_digamma": special.digamma,
     "safe_div": np.divide,
-    "safe_erf": numerics.erf,
-    "safe_exp": np.exp, "safe_expm1": np.expm1, "safe_log": np.log, "safe_log10": np.log10,
+    "safe_erf": numerics.erf, "safe_erfc": special.erfc, "safe_erfinv": special.erfinv,
+    "safe_exp": np.exp, "safe_expm1": np.expm1, "safe_lgamma": special.lgamma,
+    "safe_log": np.log, "safe_log10": np.log10,
     "safe_log1p": np.log1p, "safe_log2": np.log2, "safe_max": np.maximum, "safe_min": np.minimum,
     "safe_pow": np.power,
     "safe_rsqrt": lambda x: 1 / np.sqrt(x),

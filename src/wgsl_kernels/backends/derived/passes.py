@@ -1,9 +1,10 @@
-"""Derived reductions, scans and normalizations as WGSL: passes over parts of rows.
+"""Derived reductions, scans and normalizations as WGSL: passes over rows, or over parts of them.
 
-A row goes in parts of about the square root of its length. One pass combines each part, one what
-is before each; cotangents of accumulators then go from part to part backwards, by the slopes of
-``combine``, and in the last pass from element to element. Where the upstream gradient meets every
-element, a pass collects what a part itself gives, before that.
+Where rows are many, an invocation takes a whole row, forwards and then backwards. Else a row goes
+in parts of about the square root of its length: one pass combines each part, one what is before
+each; cotangents of accumulators then go from part to part backwards, by the slopes of ``combine``,
+and in the last pass from element to element. Where the upstream gradient meets every element, a
+pass collects what the results of a part give what is before it, in front of that.
 """
 
 from __future__ import annotations
@@ -13,12 +14,10 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.types.kinds import FLOATS
+from wgsl_kernels.backends.derived.loops import Loops
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from wgsl_kernels.wgsl.derive.accumulations import Accumulation, Element, Pulled
+    from wgsl_kernels.wgsl.derive.accumulations import Accumulation, Pulled
 
 GROUP = 64
 SIZES = ("rows", "n", "part", "parts", "short", "exclusive", "backward")
@@ -26,7 +25,7 @@ SIZES = ("rows", "n", "part", "parts", "short", "exclusive", "backward")
 RUN = 16 * GROUP
 """How many elements of a row a workgroup takes, where it takes each by itself."""
 SHORT = GROUP
-"""Below how many elements an invocation takes a whole row."""
+"""Up to how many elements an invocation takes a whole row."""
 _HEADS = {
     "parts": """  if (item >= wk_sizes.rows * wk_sizes.parts) {
     return;
@@ -34,12 +33,15 @@ _HEADS = {
   let row = item / wk_sizes.parts;
   let begin = item % wk_sizes.parts * wk_sizes.part;
   let end = min(begin + wk_sizes.part, wk_sizes.n);
+  let step = {lanes}u;
 """,
     "rows": """  if (item >= wk_sizes.rows) {
     return;
   }
   let row = item;
-  let first = row * wk_sizes.parts;
+  let begin = 0u;
+  let end = wk_sizes.n;
+  let step = {lanes}u;
 """,
     "elements": """  let step = select({group}u * {lanes}u, {lanes}u, wk_sizes.short != 0u);
   let row = select(id.y + id.z * groups.y, item, wk_sizes.short != 0u);
@@ -51,8 +53,12 @@ _HEADS = {
   }
 """,
 }  # fmt: skip
-_LOOP = "  for (var k = begin; k < end; k += step) {\n"
-_SETTLED = "  let settled = wk_settled[row];\n"
+
+_PART = """  let item = row * wk_sizes.parts + part;
+  let begin = part * wk_sizes.part;
+  let end = min(begin + wk_sizes.part, wk_sizes.n);
+"""
+_EACH_PART = f"  for (var part = 0u; part < wk_sizes.parts; part++) {{\n{_PART}"
 
 
 @dataclass(frozen=True)
@@ -61,25 +67,15 @@ class Pass:
 
     Attributes:
         over: What has an invocation each, parts or rows; of elements it takes several.
-        main: The statements of its entry point.
+        body: The statements of its entry point.
         tensors: The inputs, and the result, that it reads and writes by accessors.
         buffers: The arrays of accumulators that it reads or writes.
-        vec4: The statements where elements go four at a time, empty where they do not.
     """
 
     over: str
-    main: str
+    body: str
     tensors: tuple[str, ...]
     buffers: tuple[str, ...]
-    vec4: str = ""
-
-    def body(self, *, vec4: bool = False) -> str:
-        """Return the statements with what finds the item of an invocation."""
-        words = {"group": GROUP, "run": RUN, "lanes": 4 if vec4 else 1}
-        head = _HEADS[self.over]
-        for name, value in words.items():
-            head = head.replace(f"{{{name}}}", str(value))
-        return f"{head}{self.vec4 if vec4 else self.main}"
 
 
 @dataclass
@@ -91,12 +87,16 @@ class Passes:
         pulled: The gradient.
         upstream: What the upstream gradient is called.
         result: What the result is called.
+        whole: Whether an invocation takes a whole row.
+        lanes: How many elements are loaded and stored at a time, 1 or 4.
     """
 
     one: Accumulation
     pulled: Pulled | None
     upstream: str
     result: str
+    whole: bool = False
+    lanes: int = 1
     made: list[Pass] = field(default_factory=list[Pass])
 
     def written(self) -> list[Pass]:
@@ -104,11 +104,10 @@ class Passes:
         self.made = []
         if self.pulled is None:
             self._forward()
-        elif not self.pulled.through_total:
-            self._settled()
-            self._each(self._by_apply())
         elif self.one.form == "scan":
             self._scan_gradient()
+        elif not self.pulled.through_total:
+            self._then_each(self._total() + self._settled, self._by_apply)
         else:
             self._row_gradient(self.pulled)
         return self.made
@@ -117,8 +116,7 @@ class Passes:
         """Return what each buffer of accumulators is made of."""
         total, settled = self.one.total, self.one.settled
         names = ("wk_totals", "wk_before", "wk_states", "wk_to", "wk_own", "wk_ends")
-        direct = "f32" if self.pulled is None else self.pulled.wanted.type
-        types = {"wk_settled": settled, "wk_shares": settled, "wk_direct": direct}
+        types = {"wk_settled": settled, "wk_shares": settled, "wk_direct": self._gives}
         return dict.fromkeys(names, total) | types
 
     def counts(self, rows: int, n: int, parts: int) -> dict[str, int]:
@@ -126,9 +124,8 @@ class Passes:
         each = rows if self.one.adds and self.one.form != "scan" else rows * parts
         return {
             "wk_totals": rows * parts, "wk_before": rows * parts, "wk_own": rows * parts,
-            "wk_shares": rows * parts, "wk_states": rows * n, "wk_direct": rows * n,
-            "wk_to": each,
-            "wk_ends": rows, "wk_settled": rows,
+            "wk_shares": rows * parts, "wk_states": rows * n // self.lanes,
+            "wk_direct": rows * n, "wk_to": each, "wk_ends": rows, "wk_settled": rows,
         }  # fmt: skip
 
     # Forms.
@@ -136,193 +133,187 @@ class Passes:
     def _forward(self) -> None:
         one, p = self.one, self.one.prefix
         if one.form == "reduce":
-            self._totals()
             end = f"  store_{self.result}(row, {p}finish(total, wk_sizes.n));\n"
-            self._rows(end, (self.result,), ())
+            self._add("rows", self._total() + end)
         elif one.form == "apply":
-            self._settled()
-            self._each(f"{p}apply({self._applied('k')})")
+            self._then_each(self._total() + self._settled, f"{p}apply({self._applied})")
         else:
-            self._totals()
-            self._rows("", (), ("wk_before",))
-            main = f"""  var total = wk_before[item];
-  for (var k = begin; k < end; k++) {{
-    let next = {self._step("total")};
-    let i = row * wk_sizes.n + {self._along("k")};
-    if (wk_sizes.exclusive != 0u) {{
-      store_{self.result}(i, {p}finish(total, k));
-    }} else {{
-      store_{self.result}(i, {p}finish(next, k + 1u));
-    }}
-    total = next;
-  }}
+            start = f"{p}init()"
+            if not self.whole:
+                self._add("rows", self._total(before=True))
+                start = "wk_before[item]"
+            exclusive = f"""      if (wk_sizes.exclusive != 0u) {{
+        finished = {p}finish(total, k);
+      }}
 """
-            self._add("parts", main, (*self._lifted, self.result), ("wk_before",))
+            body = f"""      let after = {self._loops.step("total")};
+      var finished = {p}finish(after, k + 1u);
+{exclusive if self.lanes == 1 else ""}      total = after;
+"""
+            main = f"  var total = {start};\n{self._loops.forward(body, 'finished')}"
+            self._add("rows" if self.whole else "parts", main)
 
     def _row_gradient(self, pulled: Pulled) -> None:
         """Write the gradient of a reduction, or of a normalization by what it reduces."""
         one, p = self.one, self.one.prefix
-        slope = f"{p}by_step({p}init(), {self._values(one.lifted, 'k')}, k, to)"
+        upstream, chained = f"load_{self.upstream}(row)", not one.adds
         if self._is_stateless:
-            to = f"{p}by_finish({p}init(), wk_sizes.n, load_{self.upstream}(row))"
-            return self._each(slope, f"  let to = {to};\n")
-        before = () if one.adds else ("wk_before",)
+            to = f"  let to = {p}by_finish({p}init(), wk_sizes.n, {upstream});\n"
+            self._add("elements", to + self._loops.forward("", self._slope(f"{p}init()")))
+            return
         if one.form == "reduce":
-            self._totals()
-            to = f"{p}by_finish(total, wk_sizes.n, load_{self.upstream}(row))"
-            buffers = ("wk_to", *before)
-            self._rows(f"  var to = {to};\n{self._passed()}", (self.upstream,), buffers)
+            main = self._total(keep=chained, before=chained)
+            main += f"  var to = {p}by_finish(total, wk_sizes.n, {upstream});\n"
         else:
-            self._settled(ends=True, before=before)
-            self._shares()
-        if one.adds:
-            row = "  let to = wk_to[row];\n"
-            return self._each(self._with_direct(slope, pulled), row, "wk_to")
-        return self._sweep(pulled)
+            main = self._shares(keep=chained)
+        direct = f" + {self._by_apply}" if "by_apply" in pulled.there else ""
+        if not chained:
+            self._then_each(main, f"{self._slope(f'{p}init()')}{direct}")
+        elif self.whole:
+            before, after = "wk_before[item]", "wk_totals[item]"
+            self._add(
+                "rows",
+                f"""{main}  var passed = to;
+  for (var later = wk_sizes.parts; later > 0u; later--) {{
+    let part = later - 1u;
+{_PART}  var to = {self._second(before, after, "passed")};
+{self._swept(direct)}  passed = {self._back(before, after, "passed")};
+  }}
+""",
+            )
+        else:
+            self._add("rows", f"{main}{self._passed()}")
+            if direct:  # by itself: a pass binds few buffers
+                kept = "wk_direct[row * wk_sizes.n + k]"
+                loop = self._loops.forward(f"      {kept} = {self._by_apply};\n")
+                self._add("elements", f"  let settled = wk_settled[row];\n{loop}")
+                direct = f" + {kept}"
+            to = self._second("wk_before[item]", "wk_totals[item]", "wk_to[item]")
+            self._add("parts", f"  var to = {to};\n{self._swept(direct)}")
 
     def _scan_gradient(self) -> None:
-        one = self.one
-        states, buffers = "", tuple[str, ...]()
-        if not self._is_stateless:
-            self._totals()
-            self._rows("", (), ("wk_before",))
-            states, buffers = self._states("wk_before[item]"), ("wk_before", "wk_states")
-        tensors = (*self._lifted, self.upstream)
-        main = f"{states}  var to = {one.total}();\n{self._backwards('')}  wk_own[item] = to;\n"
-        self._add("parts", main, tensors, (*buffers, "wk_own"))
-        own = f"    to = {one.prefix}plus(to, wk_own[at]);\n"
-        end = f"  var to = {one.total}();\n{self._passed(own)}"
-        chain = () if one.adds else ("wk_totals", "wk_before")
-        self._add("rows", end, (), (*chain, "wk_own", "wk_to"))
-        slope = f"{one.prefix}by_step(state, {self._values(one.lifted, 'k')}, along, to)"
-        store = f"    store_{self.result}(i, {slope});\n"
-        main = f"  var to = wk_to[item];\n{self._backwards(store)}"
-        self._add("parts", main, (*tensors, self.result), (*buffers[1:], "wk_to"))
+        # Results are of what is before a part, combined with a chain from init on. So are
+        # cotangents: of what means the same, but is written otherwise, there are others.
+        one, p, has_states = self.one, self.one.prefix, not self._is_stateless
+        zero, in_parts = f"{one.total}()", has_states and not self.whole
+        before = "  let before = wk_before[item];\n" if in_parts else ""
+        result = f"{p}combine(before, after)" if in_parts else "after"
+        share = f"      let share = {p}by_finish({result}, k + 1u, {self.upstream}_k);\n"
+        after = self._loops.step("state") if has_states else "state"
+        to = self._second("before", "after", "share") if in_parts else "share"
+        meets = f"      let after = {after};\n{share}      to = {p}plus(to, {to});\n"
+        if self.whole:
+            main = self._total(keep=True) if has_states else ""
+            self._add("rows", f"{main}  var to = {zero};\n{self._swept('', meets)}")
+            return
+        if has_states:
+            self._add("rows", self._total(keep=True, before=True))
+        own = self._back("before", "after", "share") if in_parts else "share"
+        after = self._loops.step("total") if has_states else "total"
+        body = f"""      let after = {after};
+{share}      own = {p}plus(own, {own});
+      total = after;
+"""
+        main = f"{before}  var total = {p}init();\n  var own = {zero};\n"
+        self._add("parts", f"{main}{self._loops.forward(body)}  wk_own[item] = own;\n")
+        passed = self._passed(f"    to = {p}plus(to, wk_own[at]);\n")
+        self._add("rows", f"  let first = row * wk_sizes.parts;\n  var to = {zero};\n{passed}")
+        to = self._second("before", "wk_totals[item]", "wk_to[item]")
+        self._add("parts", f"{before}  var to = {to};\n{self._swept('', meets)}")
 
     # Passes.
 
-    def _states(self, start: str) -> str:
-        """Return the loop that keeps the accumulator before each element of a part."""
-        return f"""  var total = {start};
-  for (var k = begin; k < end; k++) {{
-    wk_states[row * wk_sizes.n + k] = total;
-    total = {self._step("total")};
-  }}
-"""
-
-    def _totals(self) -> None:
-        main = f"""  var total = {self.one.prefix}init();
-  for (var k = begin; k < end; k++) {{
-    total = {self._step("total")};
-  }}
-  wk_totals[item] = total;
-"""
-        self._add("parts", main, self._lifted, ("wk_totals",))
-
-    def _rows(self, end: str, tensors: Sequence[str], buffers: Sequence[str]) -> None:
-        p = self.one.prefix
-        before = "    wk_before[at] = total;\n" if "wk_before" in buffers else ""
-        main = f"""  var total = {p}init();
-  for (var at = first; at < first + wk_sizes.parts; at++) {{
-{before}    total = {p}combine(total, wk_totals[at]);
-  }}
-{end}"""
-        self._add("rows", main, tensors, ("wk_totals", *buffers))
-
-    def _settled(self, *, ends: bool = False, before: tuple[str, ...] = ()) -> None:
-        self._totals()
-        end = f"  wk_settled[row] = {self.one.prefix}settle(total, wk_sizes.n);\n"
-        end += "  wk_ends[row] = total;\n" if ends else ""
-        buffers = ("wk_settled", *before, *(("wk_ends",) if ends else ()))
-        self._rows(end, (), buffers)
-
-    def _shares(self) -> None:
-        """Write what the upstream gradient gives the total of a row, and pass that on."""
-        one, p = self.one, self.one.prefix
-        i = f"load_{self.upstream}(row * wk_sizes.n + k)"
-        main = f"""{_SETTLED}  var share = {one.settled}();
-  for (var k = begin; k < end; k++) {{
-    share = {p}plus_settled(share, {p}by_settled({self._applied("k")}, {i}));
-  }}
-  wk_shares[item] = share;
-"""
-        tensors = (*[each.name for each in one.elements], self.upstream)
-        self._add("parts", main, tensors, ("wk_settled", "wk_shares"))
-        main = f"""  var share = {one.settled}();
-  for (var at = first; at < first + wk_sizes.parts; at++) {{
-    share = {p}plus_settled(share, wk_shares[at]);
-  }}
-  var to = {p}by_settle(wk_ends[row], wk_sizes.n, share);
-{self._passed()}"""
-        chain = () if one.adds else ("wk_totals", "wk_before")
-        self._add("rows", main, (), ("wk_shares", "wk_ends", "wk_to", *chain))
-
-    def _sweep(self, pulled: Pulled) -> None:
-        """Write the pass through each part, after what ``apply`` gives of an element itself."""
-        one = self.one
-        slope = f"{one.prefix}by_step(state, {self._values(one.lifted, 'k')}, k, to)"
-        direct: tuple[str, ...] = ()
-        if "by_apply" in pulled.there:  # by itself: a pass binds few buffers
-            direct = ("wk_direct",)
-            value = f"    wk_direct[row * wk_sizes.n + k] = {self._by_apply()};\n"
-            main = f"{_SETTLED}{_LOOP}{value}  }}\n"
-            tensors = (*[each.name for each in one.elements], self.upstream)
-            self._add("elements", main, tensors, ("wk_settled", *direct))
-            slope = f"{slope} + wk_direct[i]"
-        store = f"    store_{self.result}(i, {slope});\n"
-        # from init on: what is before a part may be written otherwise than a chain of steps
-        to = f"{one.total}()"
-        if "by_second" in pulled.there:
-            to = f"{one.prefix}by_second(wk_before[item], wk_totals[item], wk_to[item])"
-        states = self._states(f"{one.prefix}init()")
-        main = f"{states}  var to = {to};\n{self._backwards(store)}"
-        buffers = ("wk_before", "wk_totals", "wk_states", "wk_to", *direct)
-        self._add("parts", main, (*self._lifted, self.result), buffers)
-
-    def _each(self, value: str, of_row: str = "", *buffers: str) -> None:
-        """Write the pass that computes each element of the result by itself.
+    def _total(self, *, keep: bool = False, before: bool = False) -> str:
+        """Return the statements that give a row's ``total``; write the pass of its parts.
 
         Args:
-            value: An element, whose number is k.
-            of_row: What is computed once before.
-            *buffers: The buffers that it reads.
+            keep: Whether accumulators are kept for the way back.
+            before: Whether what is before each part is kept.
         """
-        settled = ("wk_settled",) if "settled" in value else ()
-        of_row += _SETTLED if settled else ""
-        wide = [one for one in self.one.elements if one.is_wide]
-        names = [*[one.name for one in wide], self.upstream]
-        loads = {f"load_{one}(row * wk_sizes.n + k)": f"{one}_vec4" for one in names}
-        used = {load: four for load, four in loads.items() if load in value}
-        main = f"{of_row}{_LOOP}    store_{self.result}(row * wk_sizes.n + k, {value});\n  }}\n"
-        four: list[str] = []
-        for at, lane in enumerate("xyzw"):
-            one = value
-            for load, name in used.items():
-                one = one.replace(load, f"{name}.{lane}")
-            four.append(re.sub(r"\bk\b", f"(k + {at}u)", one))
-        lets = "".join(
-            f"    let {name} = {load.replace('load_', 'load4_', 1)};\n"
-            for load, name in used.items()
-        )
-        vec4 = f"""{of_row}{_LOOP}{lets}    store4_{self.result}(row * wk_sizes.n + k, vec4(
-      {", ".join(four)},
-    ));
+        p = self.one.prefix
+        body = f"      total = {self._loops.step('total')};\n"
+        chain = f"  var total = {p}init();\n{self._loops.forward(body, keep=keep)}"
+        if self.whole and self.one.form == "scan":
+            return chain
+        if self.whole:
+            kept = "  wk_before[item] = joined;\n  wk_totals[item] = total;\n" if before else ""
+            part = f"{chain}{kept}  joined = {p}combine(joined, total);\n"
+            return f"  var joined = {p}init();\n{_EACH_PART}{part}  }}\n  let total = joined;\n"
+        self._add("parts", f"{chain}  wk_totals[item] = total;\n")
+        kept = "    wk_before[at] = total;\n" if before else ""
+        return f"""  let first = row * wk_sizes.parts;
+  var total = {p}init();
+  for (var at = first; at < first + wk_sizes.parts; at++) {{
+{kept}    total = {p}combine(total, wk_totals[at]);
   }}
 """
-        has_floats = all(one.type in FLOATS for one in wide)
-        tensors = [*[one.name for one in self.one.elements], self.upstream, self.result]
-        self._add("elements", main, tensors, (*buffers, *settled), vec4 if has_floats else "")
 
-    def _add(
-        self,
-        over: str,
-        main: str,
-        tensors: Sequence[str],
-        buffers: Sequence[str],
-        vec4: str = "",
-    ) -> None:
-        used = [one for one in tensors if f"load_{one}(" in main or one == self.result]
-        self.made.append(Pass(over, main, tuple(used), tuple(dict.fromkeys(buffers)), vec4))
+    def _shares(self, *, keep: bool) -> str:
+        """Return the statements that give ``to``, of what elements are given of a row's total."""
+        one, p = self.one, self.one.prefix
+        main = self._total(keep=keep, before=keep) + self._settled
+        each = f"{p}by_settled({self._applied}, {self.upstream}_k)"
+        loop = self._loops.forward(f"      share = {p}plus_settled(share, {each});\n")
+        zero = f"  var share = {one.settled}();\n"
+        to = f"  var to = {p}by_settle(total, wk_sizes.n, share);\n"
+        if self.whole:
+            part = f"{zero}{loop}  shares = {p}plus_settled(shares, share);\n"
+            loop = f"  var shares = {one.settled}();\n{_EACH_PART}{part}  }}\n"
+            return f"{main}{loop}  let share = shares;\n{to}"
+        self._add("rows", f"{main}  wk_settled[row] = settled;\n  wk_ends[row] = total;\n")
+        settled = "  let settled = wk_settled[row];\n"
+        self._add("parts", f"{settled}{zero}{loop}  wk_shares[item] = share;\n")
+        return f"""  let first = row * wk_sizes.parts;
+  let total = wk_ends[row];
+{zero}  for (var at = first; at < first + wk_sizes.parts; at++) {{
+    share = {p}plus_settled(share, wk_shares[at]);
+  }}
+{to}"""
+
+    def _then_each(self, main: str, value: str) -> None:
+        """Write what a row comes to, and what each of its elements is given of that.
+
+        Args:
+            main: The statements of a row.
+            value: An element, by ``to`` or ``settled``.
+        """
+        loop = self._loops.forward("", value)
+        if self.whole:
+            self._add("rows", main + loop)
+            return
+        used = [one for one in ("to", "settled") if re.search(rf"\b{one}\b", value)]
+        made = [one for one in used if re.search(rf"\b{one} =", main)]
+        self._add("rows", main + "".join([f"  wk_{one}[row] = {one};\n" for one in made]))
+        lets = "".join([f"  let {one} = wk_{one}[row];\n" for one in used])
+        self._add("elements", lets + loop)
+
+    def _passed(self, own: str = "") -> str:
+        """Return the loop that passes a cotangent from the last part of a row to the first."""
+        return f"""  for (var left = wk_sizes.parts; left > 0u; left--) {{
+    let at = first + left - 1u;
+    wk_to[at] = to;
+    to = {self._back("wk_before[at]", "wk_totals[at]")};
+{own}  }}
+"""
+
+    def _swept(self, direct: str, meets: str = "") -> str:
+        """Return the loop that passes a cotangent from the last element to the first."""
+        p = self.one.prefix
+        lifted = f"{p}lift({self._loops.lifted}, {self._loops.along})"
+        back = f"      to = {self._back('state', lifted)};\n"
+        value = f"{self._slope('state')}{direct}"
+        return self._loops.backward(meets, value, back, has_states=not self._is_stateless)
+
+    def _add(self, over: str, main: str) -> None:
+        words = {"group": GROUP, "run": RUN, "lanes": self.lanes}
+        body = f"{_HEADS[over]}{main}"
+        for name, value in words.items():
+            body = body.replace(f"{{{name}}}", str(value))
+        found = set(re.findall(r"\b(?:load4?|store4?)_(\w+)\(", main))
+        named = [*[one.name for one in self.one.elements], self.upstream, self.result]
+        tensors = tuple([one for one in named if one in found])
+        buffers = tuple([one for one in self.types() if re.search(rf"\b{one}\b", main)])
+        self.made.append(Pass(over, body, tensors, buffers))
 
     # Parts of texts.
 
@@ -332,85 +323,47 @@ class Passes:
         return self.one.adds and self.one.is_straight
 
     @property
-    def _lifted(self) -> tuple[str, ...]:
-        return tuple([one.name for one in self.one.lifted])
+    def _gives(self) -> str:
+        """The type of the result's elements."""
+        return self.one.gives if self.pulled is None else self.pulled.wanted.type
 
-    def _along(self, k: str) -> str:
-        """Return where along the axis the k-th element of a scan is."""
-        if self.one.form != "scan":
-            return k
-        return f"select({k}, wk_sizes.n - 1u - {k}, wk_sizes.backward != 0u)"
+    @property
+    def _loops(self) -> Loops:
+        return Loops(self.one, self.upstream, self.result, self._gives, self.lanes)
 
-    def _values(self, elements: Sequence[Element], k: str) -> str:
-        """Return the elements of a row that are k-th."""
-        return ", ".join([self._value(one, self._along(k)) for one in elements])
+    @property
+    def _settled(self) -> str:
+        return f"  let settled = {self.one.prefix}settle(total, wk_sizes.n);\n"
 
-    def _value(self, one: Element, at: str) -> str:
-        index = f"row * wk_sizes.n + {at}" if one.is_wide else at
-        return f"load_{one.name}({index}){' != 0u' if one.type == 'bool' else ''}"
+    @property
+    def _applied(self) -> str:
+        """The arguments of ``apply``."""
+        return f"{self._loops.all}, k, wk_sizes.n, settled"
 
-    def _step(self, total: str) -> str:
-        p = self.one.prefix
-        return f"{p}step({total}, {self._values(self.one.lifted, 'k')}, {self._along('k')})"
-
-    def _applied(self, k: str) -> str:
-        """Return the arguments of ``apply``."""
-        return f"{self._values(self.one.elements, k)}, {k}, wk_sizes.n, settled"
-
+    @property
     def _by_apply(self) -> str:
-        upstream = f"load_{self.upstream}(row * wk_sizes.n + k)"
-        return f"{self.one.prefix}by_apply({self._applied('k')}, {upstream})"
+        return f"{self.one.prefix}by_apply({self._applied}, {self.upstream}_k)"
 
-    def _with_direct(self, slope: str, pulled: Pulled) -> str:
-        """Return a slope by the total with that of ``apply`` itself."""
-        return f"{slope} + {self._by_apply()}" if "by_apply" in pulled.there else slope
+    def _slope(self, state: str) -> str:
+        """Return what an element is given of the cotangent of the accumulator with it."""
+        return f"{self.one.prefix}by_step({state}, {self._loops.lifted}, {self._loops.along}, to)"
 
-    def _back(self, before: str, after: str) -> str:
-        """Return the cotangent of an accumulator whose combination has the cotangent ``to``."""
+    def _back(self, before: str, after: str, to: str = "to") -> str:
+        """Return the cotangent of what was before, of that of a combination."""
+        return self._pulled_by("by_combine", before, after, to)
+
+    def _second(self, before: str, after: str, to: str) -> str:
+        """Return the cotangent of what came after, of that of a combination."""
+        return self._pulled_by("by_second", before, after, to)
+
+    def _pulled_by(self, name: str, before: str, after: str, to: str) -> str:
         if self.one.adds:
-            return "to"
-        if self.pulled is None or "by_combine" not in self.pulled.there:
+            return to
+        if self.pulled is None or name not in self.pulled.there:
             return f"{self.one.total}()"
-        return f"{self.one.prefix}by_combine({before}, {after}, to)"
-
-    def _passed(self, own: str = "") -> str:
-        """Return the loop that passes a cotangent from the last part of a row to the first."""
-        if self.one.adds and self.one.form != "scan":
-            return "  wk_to[row] = to;\n"
-        return f"""  for (var left = wk_sizes.parts; left > 0u; left--) {{
-    let at = first + left - 1u;
-    wk_to[at] = to;
-    to = {self._back("wk_before[at]", "wk_totals[at]")};
-{own}  }}
-"""
-
-    def _backwards(self, store: str) -> str:
-        """Return the loop that passes a cotangent from the last element of a part to the first."""
-        p, scans = self.one.prefix, self.one.form == "scan"
-        upstream = f"load_{self.upstream}(i)"
-        values = self._values(self.one.lifted, "k")
-        state = f"{p}init()" if self._is_stateless else "wk_states[row * wk_sizes.n + k]"
-        after = "state" if self._is_stateless else self._step("state")
-        with_it = f"{p}by_finish({after}, k + 1u, {upstream})"
-        without = f"{p}by_finish(state, k, {upstream})"
-        first = f"""    if (wk_sizes.exclusive == 0u) {{
-      to = {p}plus(to, {with_it});
-    }}
-"""
-        last = f"""    if (wk_sizes.exclusive != 0u) {{
-      to = {p}plus(to, {without});
-    }}
-"""
-        return f"""  for (var left = end; left > begin; left--) {{
-    let k = left - 1u;
-    let along = {self._along("k")};
-    let i = row * wk_sizes.n + along;
-    let state = {state};
-{first if scans else ""}{store}    to = {self._back("state", f"{p}lift({values}, along)")};
-{last if scans else ""}  }}
-"""
+        return f"{self.one.prefix}{name}({before}, {after}, {to})"
 
 
 def part_size(n: int) -> int:
-    """Return how many elements of a row one invocation takes."""
+    """Return how many elements of a row of ``n`` a part has."""
     return max(n, 1) if n <= 16 else 1 << math.ceil(math.log2(n) / 2)

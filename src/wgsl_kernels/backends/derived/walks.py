@@ -125,6 +125,15 @@ class PartWalk:
             return _mapped(np.zeros_like, to)
         return self.call("by_combine", before, after, to)
 
+    def second(self, before: Any, after: Any, to: Any) -> Any:
+        """Return the cotangent of what came after, where the combination of both has ``to``."""
+        assert self.pulled is not None
+        if self.one.adds:
+            return to
+        if "by_second" not in self.pulled.there:
+            return _mapped(np.zeros_like, to)
+        return self.call("by_second", before, after, to)
+
     def passed(self, starts: Any, totals: Any, to: Any, own: Any = None) -> Any:
         """Return the cotangent of what each part comes to, from that of each row."""
         found: list[Any] = [None] * self.parts
@@ -144,7 +153,7 @@ class PartWalk:
             states: The accumulators before the elements.
             to: The cotangent of what each part comes to.
             met: Returns a cotangent with what the upstream gradient of step k adds, given the
-                accumulator that step k's result is of.
+                part's accumulator that step k's result is made of.
         """
         found: list[Any] = [None] * self.size
         for k in reversed(range(self.size)):
@@ -227,11 +236,7 @@ def gradient(walk: PartWalk, dy: Array, dtype: Any) -> Array:
         return _rows(walk, found + direct, dtype)
     # from init on: what is before a part may be written otherwise than a chain of steps
     _, states = walk.states(walk.full(walk.call("init")), keep=True)
-    to = walk.passed(starts, totals, to)
-    if "by_second" in pulled.there:
-        to = walk.full(walk.call("by_second", starts, totals, to))
-    else:
-        to = _mapped(np.zeros_like, to)
+    to = walk.full(walk.second(starts, totals, walk.passed(starts, totals, to)))
     _, steps = walk.backwards(states, to, None)
     found = walk.joined(steps, dtype)
     found += np.asarray(direct, dtype)
@@ -239,18 +244,27 @@ def gradient(walk: PartWalk, dy: Array, dtype: Any) -> Array:
 
 
 def _scan_gradient(walk: PartWalk, dy: Array, dtype: Any) -> Array:
-    totals = walk.totals()
+    # results are of what is before a part, combined with a chain from init on: all that is passed
+    # to one of the two is a cotangent of it as it is written
+    totals, states = walk.states(walk.full(walk.call("init")), keep=True)
+    totals = walk.full(totals)
     starts, _ = walk.starts(totals)
-    _, states = walk.states(starts, keep=True)
+
+    def of_result(k: int, state: Any) -> Any:
+        """Return the cotangent of the accumulator that step k's result is of."""
+        number = walk.number(k) + np.uint32(not walk.exclusive)
+        return walk.call("by_finish", walk.call("combine", starts, state), number, dy[:, :, k])
 
     def met(k: int, state: Any, to: Any) -> Any:
-        number = walk.number(k) + np.uint32(not walk.exclusive)
-        return walk.call("plus", to, walk.call("by_finish", state, number, dy[:, :, k]))
+        return walk.call("plus", to, walk.second(starts, state, of_result(k, state)))
 
-    none = _mapped(np.zeros_like, totals)
-    own, _ = walk.backwards(states, none, met)
-    last = _at(none, 0)
-    to = walk.passed(starts, totals, last, walk.full(own))
+    own = none = _mapped(np.zeros_like, totals)
+    after = states if walk.exclusive else [*states[1:], totals]
+    for k, state in enumerate(after):
+        share = walk.back(starts, state, of_result(k, state))
+        own = written(walk.inside(k), walk.call("plus", own, share), own)
+    to = walk.passed(starts, totals, _at(none, 0), walk.full(own))
+    to = walk.full(walk.second(starts, totals, to))
     return walk.joined(walk.backwards(states, to, met)[1], dtype)
 
 

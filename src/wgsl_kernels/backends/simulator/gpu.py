@@ -138,7 +138,7 @@ class NumpyDevice:
 
 
 @dataclass
-class _Pass:
+class _SimulatedPass:
     """A compute pass: what its dispatches run."""
 
     pipeline: NumpyPipeline | None = None
@@ -167,19 +167,19 @@ def _nobody(launch: Launch) -> AccessLog | None:
     """Note nothing."""
 
 
-def _set_group(target: _Pass, index: int, group: Any, count: int, offsets: Any) -> None:
+def _set_group(target: _SimulatedPass, index: int, group: Any, count: int, offsets: Any) -> None:
     target.group = group
     target.offset = offsets if count else 0
 
 
-def _set_immediates(target: _Pass, at: int, data: bytes, nbytes: int) -> None:
+def _set_immediates(target: _SimulatedPass, at: int, data: bytes, nbytes: int) -> None:
     target.immediates = bytes(data[:nbytes])
 
 
 def _submit(
     device: Any, fill: Callable[[Any], None] | None, copies: Any, sent: Callable[[], Any]
 ) -> int:
-    target = _Pass()
+    target = _SimulatedPass()
     if fill is not None:
         fill(target)
     sent()  # what fails now has run, as on a device
@@ -203,7 +203,7 @@ CALLS = NativeCalls(
     set_pipeline=lambda target, pipeline: setattr(target, "pipeline", pipeline),
     set_group=_set_group,
     set_immediates=_set_immediates,
-    dispatch=_Pass.dispatch,
+    dispatch=_SimulatedPass.dispatch,
     submit=_submit,
     send=lambda queue, finished, sent: 0,
     pinned=memoryview,

@@ -16,7 +16,7 @@ from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         with only("webgpu", sample), config.using(fusion="always", small_ops="device"):
             make = negated if what == "before" else tensor
             given = [make(one) for one in case.arrays]
-            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
+            outputs = outputs_of(call_of(sample), given)
             got = [
                 -unary.negative(one).numpy()
                 if what == "behind" and one.dtype.startswith("float")
@@ -61,7 +61,7 @@ def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     want = _attempt(lambda: alone(sample, case.arrays))
     if want is None or any(one.dtype == object for one in case.arrays):
         return
-    fast = capture(lambda *xs: sample.f(*xs, **sample.attrs))
+    fast = capture(call_of(sample))
     with only("webgpu", sample), config.using(small_ops="device"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -103,7 +103,7 @@ def _in_orders(subject: Subject, case: Case) -> list[Finding]:
 def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(arrays)
-        return [one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)]
+        return [one.numpy() for one in outputs_of(call_of(sample), given)]
 
 
 def _attempt(run: Callable[[], list[Array]]) -> list[Array] | None:

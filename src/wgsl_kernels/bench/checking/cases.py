@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.parameters import parameters_of
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,12 +66,7 @@ def of_dtype(sample: Sample, dtype: str) -> Case:
     other = replace(sample, dtypes=dtypes)
     if dtype == "float16":  # a bound may have been written for float32 alone
         other = replace(other, bound=None, rtol=HALF_RTOL, atol=HALF_ATOL, ulp=None)
-    count = len(sample.shapes)
-    lows = sample.low if isinstance(sample.low, tuple) else (sample.low,) * count
-    highs = sample.high if isinstance(sample.high, tuple) else (sample.high,) * count
-    if dtype == "int32" and any(
-        int(low) >= int(high) for low, high in zip(lows, highs, strict=True)
-    ):
+    if dtype == "int32" and any(int(low) >= int(high) for low, high in ranges_of(sample)):
         other = replace(other, low=-3, high=4)
     elif dtype == "int32":  # what rounds a quotient shows beyond the first few integers
         other = replace(

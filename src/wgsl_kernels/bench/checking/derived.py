@@ -22,7 +22,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
     outputs_of,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.inputs import arrays_for, call_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | Non
     try:
         with double_precision(), engine().intercept(note):
             outputs_of(
-                lambda *xs: sample.f(*xs, **sample.attrs),
+                call_of(sample),
                 [wide_tensor(one) for one in arrays_for(sample)],
             )
     except Exception:  # said where values are compared

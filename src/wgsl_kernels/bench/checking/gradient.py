@@ -38,7 +38,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
     smooth,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -113,7 +113,7 @@ def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     zeros = [one for one in specials.special(sample) if one.what == "zeros"]
     far = [one for one in specials.far(sample) if one.what in ("extreme", "tiny")]
     for case in (*zeros, *far):
-        f, weights = functools.partial(sample.f, **sample.attrs), UpstreamGradients()
+        f, weights = call_of(sample), UpstreamGradients()
         with right.quiet():
             want = _attempt(functools.partial(double_gradients, f, case.arrays, weights))
             with only("webgpu", sample):
@@ -192,7 +192,7 @@ def repeated(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def alone(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare the gradients of each output alone, of several, with those in float64."""
     arrays = arrays_for(sample)
-    f = functools.partial(sample.f, **sample.attrs)
+    f = call_of(sample)
     with double_precision():
         count = len(_smooth_outputs(sample, [wide_tensor(one) for one in arrays]))
     if count < 2:
@@ -254,7 +254,7 @@ def _of_one(
 
 
 def _smooth_outputs(sample: Sample, xs: Sequence[Tensor]) -> list[Tensor]:
-    return smooth(outputs_of(lambda *given: sample.f(*given, **sample.attrs), xs))
+    return smooth(outputs_of(call_of(sample), xs))
 
 
 def _of_output(sample: Sample, xs: Sequence[Tensor], number: int) -> list[Array | None]:
@@ -282,9 +282,7 @@ def _attempt(run: Callable[[], list[Array | None]]) -> list[Array | None] | None
 def _of_layout(sample: Sample, layout: str) -> list[Array | None]:
     with only("webgpu", sample):
         given = tensors_for(arrays_for(sample))
-        return gradients_of(
-            lambda *xs: sample.f(*xs, **sample.attrs), given, UpstreamGradients(), LAYOUTS[layout]
-        )
+        return gradients_of(call_of(sample), given, UpstreamGradients(), LAYOUTS[layout])
 
 
 def _of_ones(sample: Sample, *, broadcast: bool) -> list[Array | None]:
@@ -294,7 +292,7 @@ def _of_ones(sample: Sample, *, broadcast: bool) -> list[Array | None]:
         sources = smooth(xs)
         with GradientTape() as tape:
             tape.watch(sources)
-            ys = smooth(outputs_of(lambda *given: sample.f(*given, **sample.attrs), xs))
+            ys = smooth(outputs_of(call_of(sample), xs))
         dys = [
             shape_ops.broadcast_to(tensor(1.0, dtype=y.dtype), y.shape)
             if broadcast

@@ -36,7 +36,7 @@ from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import LAYOUTS, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS, call_of, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -65,7 +65,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
     case = cases.plain(sample)
     try:
         with only("cpu", sample), engine().intercept(note):
-            outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors_for(case.arrays))
+            outputs_of(call_of(sample), tensors_for(case.arrays))
     except Exception as error:  # a kernel may raise anything; the check tells
         if sample.kernel not in names:
             return with_case(findings_of(error, subject, "raises"), f"{case.id}, cpu")

@@ -17,7 +17,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ def _on_device(subject: Subject, case: Case) -> list[Finding]:
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
         with watching(_device()) as seen:
-            for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given):
+            for one in outputs_of(call_of(sample), given):
                 one.numpy()
     events = [one for one in seen.events if one.record.event != "said"]
     found = [_finding(subject, case, event) for event in events]
@@ -116,7 +116,7 @@ def _on_poison(case: Case, word: int, written: list[tuple[int, int]]) -> Sequenc
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
         with poisoned(_device(), word) as guards:
-            outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
+            outputs = outputs_of(call_of(sample), given)
             found = [one.numpy() for one in outputs]
             written += guards.broken()
             return found

@@ -12,7 +12,7 @@ from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.simulator.noting import WrongAccess
@@ -50,9 +50,7 @@ def results(case: Case, order: Order) -> list[Array]:
     with only("simulator", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
         with ordered(_device(), order):
-            return [
-                one.numpy() for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), given)
-            ]
+            return [one.numpy() for one in outputs_of(call_of(sample), given)]
 
 
 def shows_memory(case: Case, word: int) -> list[Array]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from wgsl_kernels.bench.checking.cases import Case
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,7 +74,8 @@ def _mixed(
     allowed = {n: _inside(sample, n, _held(arrays[n], values)) for n in floats}
     if name == "halves":
         allowed = {
-            n: [v for v in some if v > 0 or _least(sample, n) < 0] for n, some in allowed.items()
+            n: [v for v in some if v > 0 or ranges_of(sample)[n][0] < 0]
+            for n, some in allowed.items()
         }
     if not any(allowed.values()):
         return None
@@ -97,10 +98,6 @@ def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]
     """Return those of the values that a tensor's domain has."""
     domain = sample.domains[number]
     return [one for one in values if domain is None or domain[0] <= one <= domain[1]]
-
-
-def _least(sample: Sample, number: int) -> float:
-    return sample.low[number] if isinstance(sample.low, tuple) else sample.low
 
 
 def edges(sample: Sample) -> Iterator[Case]:
@@ -186,7 +183,7 @@ def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
     wanted = [0, info.max, 31, 1, 32, 33]
-    if _least(sample, number) < 0:
+    if ranges_of(sample)[number][0] < 0:
         wanted = [info.min, -1, *wanted]
     return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
 
@@ -201,9 +198,7 @@ def _cycled(values: Array, edges: Sequence[int], turn: int) -> Array:
 
 
 def _allows_zero(sample: Sample) -> bool:
-    lows = sample.low if isinstance(sample.low, tuple) else (sample.low,)
-    highs = sample.high if isinstance(sample.high, tuple) else (sample.high,)
-    return max(lows) <= 0 <= min(highs)
+    return all(low <= 0 <= high for low, high in ranges_of(sample))
 
 
 def _sprinkled(values: Array, special: Sequence[complex], seed: int) -> Array:

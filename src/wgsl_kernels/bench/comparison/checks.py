@@ -39,7 +39,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
     smooth,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, tensors_for
 from wgsl_kernels.testing.report import Row
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
 
 def check_gradient_by_numbers(sample: Sample) -> Row:
     """Compare the tape's gradient with differences, both on ``cpu`` in float64."""
-    f, arrays, weights = _called(sample), arrays_for(sample), UpstreamGradients()
+    f, arrays, weights = call_of(sample), arrays_for(sample), UpstreamGradients()
     analytic = double_gradients(f, arrays, weights)
     numbers = numeric_gradients(f, arrays, weights, most=MOST)
     worst = _Worst()
@@ -109,7 +109,7 @@ def check_gradient_by_numbers(sample: Sample) -> Row:
 
 def check_direction(sample: Sample) -> Row:
     """Compare the shapes of gradients, and the change along one direction, in float64."""
-    f, arrays, weights = _called(sample), arrays_for(sample), UpstreamGradients()
+    f, arrays, weights = call_of(sample), arrays_for(sample), UpstreamGradients()
     analytic = double_gradients(f, arrays, weights)
     worst = _Worst()
     for index, (a, x) in enumerate(zip(analytic, arrays, strict=True)):
@@ -124,7 +124,7 @@ def check_direction(sample: Sample) -> Row:
 
 def check_gradient_parity(sample: Sample, backend: str, layout: str = "default") -> Row:
     """Compare a backend's gradient, in the sample's dtype, with that of ``cpu`` in float64."""
-    f, arrays, weights = _called(sample), arrays_for(sample), UpstreamGradients()
+    f, arrays, weights = call_of(sample), arrays_for(sample), UpstreamGradients()
     expected = double_gradients(f, arrays, weights)
     with only(backend, sample):
         found = gradients_of(f, tensors_for(arrays, layout), weights, LAYOUTS[layout])
@@ -142,7 +142,7 @@ def check_second_order(sample: Sample) -> Row:
     With g the gradient of the loss at x for upstream dy, and v a direction: the gradient of <g, v>
     for x is how g changes along v (the Hessian is symmetric), and that for dy how f does.
     """
-    f, arrays = _called(sample), arrays_for(sample)
+    f, arrays = call_of(sample), arrays_for(sample)
     weights, directions = UpstreamGradients(), UpstreamGradients(seed=1)
     change, moves, noise = second_differences(f, arrays, weights, directions)
     with double_precision():
@@ -180,7 +180,7 @@ def _second(
 
 def check_leaks(sample: Sample, backend: str) -> Row:
     """Run forward and backward, and compare what lives before and after; nothing may remain."""
-    f, arrays = _called(sample), arrays_for(sample)
+    f, arrays = call_of(sample), arrays_for(sample)
 
     def run() -> None:
         xs = tensors_for(arrays)
@@ -205,10 +205,6 @@ def check_leaks(sample: Sample, backend: str) -> Row:
     nbytes = after.num_bytes - before.num_bytes
     note = f"{left} tensors and buffers remain, {nbytes} bytes"
     return Row("leaks", sample.id, backend, left == 0 and nbytes == 0, float(left), note=note)
-
-
-def _called(sample: Sample) -> Function:
-    return lambda *xs: sample.f(*xs, **sample.attrs)
 
 
 @contextmanager

@@ -24,6 +24,7 @@ from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.bounds import either, joined, offsets, ulp
 from wgsl_kernels.testing.gradients.evaluation import Array, outputs_of
+from wgsl_kernels.testing.inputs import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
 
 def _run_plain(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
     """Run a sample on the active backend, with what it states, or 4 ULP."""
-    outputs = outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors)
+    outputs = outputs_of(call_of(sample), tensors)
     found = [(one.spec.dtype, one.numpy()) for one in outputs]
     return BoundedResults(found, [bound_of(sample)], "")
 
@@ -106,7 +107,7 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
     found: list[tuple[str, Array]] = []
     ranges: list[Range | None] = []
     with on_intervals(device) as seen, config.using(fusion="never", small_ops="device"):
-        for one in outputs_of(lambda *xs: sample.f(*xs, **sample.attrs), tensors):
+        for one in outputs_of(call_of(sample), tensors):
             before = len(seen.found)
             found.append((one.dtype, one.numpy()))
             known = len(seen.found) == before + 1

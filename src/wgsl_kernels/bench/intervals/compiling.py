@@ -146,8 +146,8 @@ _SCALARS: Mapping[str, Any] = {
 }
 _NAMES: Mapping[str, Any] = {
     **IntervalRun(1, Subgroups(1, 1, 1)).names,
-    "Cell": values.Cell,
-    "Pointer": values.Pointer,
+    "Cell": values.IntervalCell,
+    "Pointer": values.IntervalPointer,
     "as_kind": values.as_kind,
     "converted": _converted,
     "exact": exact,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu import numerics
+from wgsl_kernels.backends.cpu import numerics, special
 from wgsl_kernels.bench.intervals.arithmetic import binary
 from wgsl_kernels.bench.intervals.functions import BUILTINS, absolute, atan2, settled
 from wgsl_kernels.bench.intervals.numbers import (
@@ -97,6 +97,7 @@ _RISING: dict[str, Any] = {
     "safe_asin": np.arcsin,
     "safe_atan": np.arctan,
     "safe_erf": numerics.erf,
+    "safe_erfinv": special.erfinv,
 }
 
 
@@ -106,6 +107,7 @@ def _nothing(kind: str, x: Number, f: Any) -> Number:
 
 LIBRARY: dict[str, Callable[..., Number]] = {
     **{name: _safe(f, SAFE_ULP[name]) for name, f in _RISING.items()},
+    "safe_erfc": _safe(special.erfc, SAFE_ULP["safe_erfc"], falling=True),
     "safe_rsqrt": _safe(lambda x: 1 / np.sqrt(x), SAFE_ULP["safe_rsqrt"], falling=True),
     "safe_acos": _safe(np.arccos, SAFE_ULP["safe_acos"], falling=True),
     "safe_sin": _safe_wave(np.sin, SAFE_ULP["safe_sin"]),

@@ -56,14 +56,14 @@ def with_part(value: Any, path: Sequence[Any], new: Any, mask: Any) -> Any:
     return found
 
 
-class Cell(masks.Cell):
+class IntervalCell(masks.Cell):
     """A variable that pointers may point to."""
 
     __slots__ = ()
     with_part = staticmethod(with_part)
 
 
-class Pointer(masks.Pointer):
+class IntervalPointer(masks.Pointer):
     """A pointer to a variable of a function, or to a part of it."""
 
     __slots__ = ()

@@ -14,7 +14,12 @@ from wgsl_kernels.engine.autodiff.nodes import (
     save,
 )
 from wgsl_kernels.engine.autodiff.rule_calls import Zeros, call_rule, filled, zeros_for
-from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, recording
+from wgsl_kernels.engine.autodiff.tape import (
+    Tape,
+    active_tapes,
+    recording,
+    refuse_beyond_boundary,
+)
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import as_tensor
@@ -57,6 +62,7 @@ def custom_grad(f: Callable[..., Any], *, none: bool = False) -> Callable[..., A
 
     @functools.wraps(f)
     def wrapped(*xs: TensorLike) -> Any:
+        refuse_beyond_boundary(_NAME)
         inputs = [as_tensor(x) for x in xs]
         saved: list[Tensor] = []
         keywords = {"save": saved.extend} if takes_save else {}

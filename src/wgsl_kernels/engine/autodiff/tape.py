@@ -11,7 +11,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.execute import Observer, Result
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.tensors.tensor import Tensor
-from wgsl_kernels.engine.tensors.watched_reads import WatchingTape
+from wgsl_kernels.engine.tensors.watched_reads import WatchingTape, tapes_within
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
@@ -143,8 +143,23 @@ def recording(tape: Tape) -> context.ContextBlock:
 
 
 def active_tapes() -> list[Tape]:
-    """Return the tapes that record in this thread, outermost first."""
-    return [one for one in context.current().interceptors if isinstance(one, Tape)]
+    """Return the tapes that record in this thread, outermost first; none beyond a boundary."""
+    return [one for one in tapes_within(context.current().interceptors) if isinstance(one, Tape)]
+
+
+def refuse_beyond_boundary(op: str) -> None:
+    """Refuse what records a rule of its own where a tape beyond a boundary would miss it.
+
+    Raises:
+        ArgumentError: There is one.
+    """
+    interceptors = context.current().interceptors
+    known = tapes_within(interceptors)
+    if any(isinstance(one, Tape) and one not in known for one in interceptors):
+        raise ArgumentError(
+            f"{op}: under vmap its gradient is taken inside, not outside: write vmap(grad(f)) in "
+            "place of grad(vmap(f))."
+        )
 
 
 def _spread(

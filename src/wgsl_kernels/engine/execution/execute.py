@@ -218,10 +218,12 @@ def _execute(
         watch.met(plan.uses)
     if plan.casts is not None:
         if plan.narrows is None:
-            return _execute(name, _cast(inputs, plan.casts), attrs, names, call, observer)
-        wide = tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])
-        result = _execute(name, wide, widened_attrs(attrs), names, call, observer)
-        return _narrowed(result, plan.narrows)
+            return _execute(name, cast_inputs(inputs, plan.casts), attrs, names, call, observer)
+        return widened(
+            plan.narrows,
+            inputs,
+            lambda wide: _execute(name, wide, widened_attrs(attrs), names, call, observer),
+        )
     if call is not None:
         call.plan = plan
         call.inputs = inputs
@@ -279,7 +281,8 @@ def _on(driver: Driver, value: Any) -> Any:
     return [one._array_on(driver) for one in value]
 
 
-def _cast(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, ...]:
+def cast_inputs(inputs: tuple[Any, ...], casts: Sequence[DType | None]) -> tuple[Any, ...]:
+    """Return a kernel's inputs in the dtypes of its plan, by recorded runs of Cast."""
     return tuple(
         value if wanted is None or value is None else _cast_one(value, wanted)
         for value, wanted in zip(inputs, casts, strict=True)
@@ -293,7 +296,18 @@ def _cast_one(value: Any, wanted: DType, only: frozenset[DType] | None = None) -
     return value if kept else run_tensors("Cast", value, dtype=wanted)
 
 
+def widened(
+    narrows: Narrows, inputs: tuple[Any, ...], compute: Callable[[tuple[Any, ...]], Result]
+) -> Result:
+    """Return what a kernel of bytes computes in int32, in the dtypes of its plan."""
+    return _narrowed(compute(tuple([_cast_one(one, WIDE, only=BYTES) for one in inputs])), narrows)
+
+
 def _narrowed(result: Result, narrows: Narrows) -> Result:
     if not any(narrows):
         return result
-    return _cast((result,), narrows)[0] if isinstance(result, Tensor) else _cast(result, narrows)
+    return (
+        cast_inputs((result,), narrows)[0]
+        if isinstance(result, Tensor)
+        else cast_inputs(result, narrows)
+    )

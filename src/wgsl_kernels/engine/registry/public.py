@@ -6,13 +6,14 @@ import builtins
 import importlib
 import inspect
 import sys
+from collections.abc import Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.suggestions import advice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 
 _published: list[str] = []
@@ -28,7 +29,8 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "", aliases: str = ""
 
     Args:
         name: The module's ``__name__``.
-        lazy: Further names, which its ``__getattr__`` gives.
+        lazy: Further names, which its ``__getattr__`` gives; of a mapping the modules that they are
+            in, which are imported when they are asked for.
         aliases: A module, imported when it is asked for, with other names of the same functions.
         of: A package whose functions and classes are a module's own, too, where it imports them.
     """
@@ -39,14 +41,19 @@ def publish(name: str, lazy: Iterable[str] = (), of: str = "", aliases: str = ""
     contents["__all__"] = [one for one in names if not hasattr(builtins, one)]
     _published.append(name)
     _aliases.update([aliases] if aliases else [])
-    contents.setdefault("__getattr__", _advising(name, names))
+    modules = dict(lazy) if isinstance(lazy, Mapping) else {}
+    contents.setdefault("__getattr__", _advising(name, names, modules))
 
 
-def _advising(module: str, names: list[str]) -> Callable[[str], Any]:
+def _advising(module: str, names: list[str], modules: Mapping[str, str]) -> Callable[[str], Any]:
     shown = f"wk.{module.rpartition('.')[2]}"
 
     def missing(name: str) -> Any:
-        raise unknown(shown, name, names)
+        if name not in modules:
+            raise unknown(shown, name, names)
+        found = getattr(importlib.import_module(modules[name]), name)
+        setattr(sys.modules[module], name, found)
+        return found
 
     return missing
 

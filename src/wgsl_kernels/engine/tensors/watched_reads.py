@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.origin import user_line, warn_user
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.engine.tensors.tensor import Tensor
 
 
@@ -27,9 +29,35 @@ class WatchingTape(ABC):
         """Say whether what depends on ``tensor`` is recorded."""
 
 
+class Boundary:
+    """An interceptor that has other kernels run, on other tensors, for those that it is asked for.
+
+    Tapes that were put there before it see those alone: they know nothing of a function's tensors.
+    """
+
+
+def tapes_within(interceptors: Sequence[Any]) -> list[WatchingTape]:
+    """Return the tapes that see a function's own tensors: those within the innermost boundary."""
+    found: list[WatchingTape] = []
+    for one in interceptors:
+        if isinstance(one, Boundary):
+            found = []
+        elif isinstance(one, WatchingTape):
+            found.append(one)
+    return found
+
+
 def hidden_from_tapes() -> context.ContextBlock:
-    """Let no tape see the kernel runs of a block; other interceptors do."""
-    return context.hidden(WatchingTape)
+    """Let no tape see the kernel runs of a block; other interceptors do.
+
+    Those beyond a boundary do, since what they see are not these runs.
+    """
+
+    def without(outer: context.Context) -> dict[str, Any]:
+        own = tapes_within(outer.interceptors)
+        return {"interceptors": tuple([one for one in outer.interceptors if one not in own])}
+
+    return context.ContextBlock(without)
 
 
 def is_watched(tensor: Tensor) -> bool:
@@ -76,5 +104,5 @@ def lines_read(tape: WatchingTape) -> str:
 def _watching(tensor: Tensor) -> list[WatchingTape]:
     if not is_differentiable(tensor.spec.dtype):
         return []
-    tapes = context.current().interceptors
-    return [one for one in tapes if isinstance(one, WatchingTape) and one.watches(tensor)]
+    tapes = tapes_within(context.current().interceptors)
+    return [one for one in tapes if one.watches(tensor)]

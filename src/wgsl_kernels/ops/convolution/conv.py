@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wgsl_kernels.engine.execution.creation import as_floats
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.public_names import public
@@ -77,7 +79,7 @@ def conv2d(
         "dilations": dilations,
         "dim_rounding_mode": dim_rounding_mode,
     }
-    if groups != 1 and _is_by_channel(images, weights, data_format, groups):
+    if _is_by_channel(images, weights, data_format, groups):
         shape = (*weights.shape[:2], groups, weights.shape[-1] // groups)
         return on_batch(
             "DepthwiseConv2dNative", images, run("Reshape", weights, shape=shape), **geometry
@@ -87,6 +89,8 @@ def conv2d(
 
 def _is_by_channel(x: Tensor, filter: Tensor, data_format: str, groups: Any) -> bool:
     """Say whether each group is one channel, for which there is a kernel of its own."""
+    if not isinstance(groups, (int, np.integer)) or groups == 1:
+        return False
     if filter.ndim != 4 or x.ndim not in (3, 4) or filter.shape[2] != 1:
         return False
     channels = x.shape[-1 if data_format == "NHWC" else -3]

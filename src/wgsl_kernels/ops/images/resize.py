@@ -109,57 +109,6 @@ def _resize_bilinear_webgpu(
     return resized_on_device(gpu, images, axes, dtype=dtype, linear=True)
 
 
-@gradient("ResizeBilinear")
-def _resize_bilinear_grad(
-    dy: Tensor, images_shape: Shape, size: Shape, align_corners: bool, half_pixel_centers: bool
-) -> Tensor:
-    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
-    return run("ResizeBilinearGrad", of_shape(images_shape, dy), dy, size=size, **attrs)
-
-
-@signature("ResizeBilinearGrad")
-def _resize_bilinear_grad_signature(
-    images: Spec,
-    dy: Spec,
-    /,
-    *,
-    align_corners: bool = False,
-    half_pixel_centers: bool = False,
-    size: Shape | None = None,
-) -> Spec:
-    check_sizes(
-        "ResizeBilinearGrad", images, check_gradient("ResizeBilinearGrad", images, dy, size),
-        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
-    )  # fmt: skip
-    return dy.like(shape=images.shape)
-
-
-@cpu_kernel("ResizeBilinearGrad")
-def _resize_bilinear_grad_cpu(
-    images: Array, dy: Array, *, align_corners: bool, half_pixel_centers: bool
-) -> Array:
-    size = dy.shape[1:3]
-    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
-    return taken_back(dy, axes, linear=True)
-
-
-@wgsl_kernel("ResizeBilinearGrad")
-def _resize_bilinear_grad_webgpu(
-    gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
-) -> GpuArray:
-    size = dy.shape[1:3]
-    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
-    return taken_back_on_device(gpu, dy, axes, linear=True)
-
-
-@gradient("ResizeBilinearGrad")
-def _resize_bilinear_grad_grad(
-    ddx: Tensor, dy_shape: Shape, align_corners: bool, half_pixel_centers: bool
-) -> tuple[None, Tensor]:
-    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
-    return None, run("ResizeBilinear", ddx, size=dy_shape[1:3], **attrs)
-
-
 @public(tfjs="image.resizeNearestNeighbor")
 def resize_nearest_neighbor(
     images: TensorLike,
@@ -229,53 +178,53 @@ def _resize_nearest_webgpu(
     return resized_on_device(gpu, images, axes, dtype=images.dtype, linear=False)
 
 
-@gradient("ResizeNearestNeighbor")
-def _resize_nearest_grad(
-    dy: Tensor, images_shape: Shape, size: Shape, align_corners: bool, half_pixel_centers: bool
-) -> Tensor:
-    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
-    return run("ResizeNearestNeighborGrad", of_shape(images_shape, dy), dy, size=size, **attrs)
+def _declare_gradient(kernel: str, *, linear: bool) -> None:
+    """Declare the gradient of a kernel, which has one of its own."""
+    name = f"{kernel}Grad"
+
+    @gradient(kernel)
+    def of_resized(
+        dy: Tensor, images_shape: Shape, size: Shape, align_corners: bool, half_pixel_centers: bool
+    ) -> Tensor:
+        attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+        return run(name, of_shape(images_shape, dy), dy, size=size, **attrs)
+
+    @signature(name)
+    def rule(
+        images: Spec,
+        dy: Spec,
+        /,
+        *,
+        align_corners: bool = False,
+        half_pixel_centers: bool = False,
+        size: Shape | None = None,
+    ) -> Spec:
+        check_sizes(
+            name, images, check_gradient(name, images, dy, size),
+            align_corners=align_corners, half_pixel_centers=half_pixel_centers,
+        )  # fmt: skip
+        return dy.like(shape=images.shape)
+
+    @cpu_kernel(name)
+    def on_cpu(images: Array, dy: Array, *, align_corners: bool, half_pixel_centers: bool) -> Array:
+        size, options = dy.shape[1:3], {"aligned": align_corners, "half": half_pixel_centers}
+        return taken_back(dy, axes_of(images.shape, size, **options, linear=linear), linear=linear)
+
+    @wgsl_kernel(name)
+    def on_webgpu(
+        gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
+    ) -> GpuArray:
+        size, options = dy.shape[1:3], {"aligned": align_corners, "half": half_pixel_centers}
+        axes = axes_of(images.shape, size, **options, linear=linear)
+        return taken_back_on_device(gpu, dy, axes, linear=linear)
+
+    @gradient(name)
+    def of_gradient(
+        ddx: Tensor, dy_shape: Shape, align_corners: bool, half_pixel_centers: bool
+    ) -> tuple[None, Tensor]:
+        attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
+        return None, run(kernel, ddx, size=dy_shape[1:3], **attrs)
 
 
-@signature("ResizeNearestNeighborGrad")
-def _resize_nearest_grad_signature(
-    images: Spec,
-    dy: Spec,
-    /,
-    *,
-    align_corners: bool = False,
-    half_pixel_centers: bool = False,
-    size: Shape | None = None,
-) -> Spec:
-    name = "ResizeNearestNeighborGrad"
-    check_sizes(
-        name, images, check_gradient(name, images, dy, size),
-        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
-    )  # fmt: skip
-    return dy.like(shape=images.shape)
-
-
-@cpu_kernel("ResizeNearestNeighborGrad")
-def _resize_nearest_grad_cpu(
-    images: Array, dy: Array, *, align_corners: bool, half_pixel_centers: bool
-) -> Array:
-    size = dy.shape[1:3]
-    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False)
-    return taken_back(dy, axes, linear=False)
-
-
-@wgsl_kernel("ResizeNearestNeighborGrad")
-def _resize_nearest_grad_webgpu(
-    gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
-) -> GpuArray:
-    size = dy.shape[1:3]
-    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False)
-    return taken_back_on_device(gpu, dy, axes, linear=False)
-
-
-@gradient("ResizeNearestNeighborGrad")
-def _resize_nearest_grad_grad(
-    ddx: Tensor, dy_shape: Shape, align_corners: bool, half_pixel_centers: bool
-) -> tuple[None, Tensor]:
-    attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
-    return None, run("ResizeNearestNeighbor", ddx, size=dy_shape[1:3], **attrs)
+_declare_gradient("ResizeBilinear", linear=True)
+_declare_gradient("ResizeNearestNeighbor", linear=False)

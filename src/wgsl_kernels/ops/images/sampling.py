@@ -200,24 +200,24 @@ def _is_whole(images: Array) -> bool:
     return images.dtype.kind == "i"
 
 
-class _Line(NamedTuple):
+class _SampledLine(NamedTuple):
     """Elements along one axis: their places, cut to the axis, and which of these lie in it."""
 
     place: Array
     is_inside: Array
 
-    def of(self, part: slice, step: int) -> _Line:
+    def of(self, part: slice, step: int) -> _SampledLine:
         """Return those of some rows of the result; places are ``step`` elements apart."""
-        return _Line(_cut(self.place, part) * step, _cut(self.is_inside, part))
+        return _SampledLine(_cut(self.place, part) * step, _cut(self.is_inside, part))
 
 
-def _lines(places: Places, first: Array, length: int, linear: bool) -> list[_Line]:
+def _lines(places: Places, first: Array, length: int, linear: bool) -> list[_SampledLine]:
     """Return the element at each place and, if ``linear``, the one behind it."""
     low = places.low.astype(np.intp)
-    found: list[_Line] = []
+    found: list[_SampledLine] = []
     for one in (low, low + 1) if linear else (low,):
         cut = np.clip(one, 0, length - 1)
-        found.append(_Line(cut + first, cut == one))
+        found.append(_SampledLine(cut + first, cut == one))
     return found
 
 
@@ -226,7 +226,7 @@ def _cut(x: Array, part: slice) -> Array:
     return x if x.ndim < 2 or x.shape[-2] == 1 else x[..., part, :]
 
 
-def _elements(flat: Array, line: _Line, column: _Line, filling: Array) -> Array:
+def _elements(flat: Array, line: _SampledLine, column: _SampledLine, filling: Array) -> Array:
     found = np.take(flat, line.place + column.place, axis=0)
     inside = line.is_inside & column.is_inside
     if not inside.all():

@@ -1,4 +1,4 @@
-"""Ops that put elements in order: the largest ones of a row, and the distinct ones.
+"""Ops that put elements in order: the largest or smallest of a row, and the distinct ones.
 
 On webgpu pairs of a word and an index are sorted, in the order of lib/sorted_pairs.wesl; a
 word stands for an element so that the words' order is the elements'.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.ordering import can_be_keys, distinct, top_places
+from wgsl_kernels.backends.cpu.ordering import bottom_places, can_be_keys, distinct, top_places
 from wgsl_kernels.backends.webgpu.adapter.policy import BLOCKS, REGISTERS
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
@@ -37,7 +37,9 @@ _LONGEST = 16384
 
 
 @public(tfjs="topk", method=True)
-def topk(x: TensorLike, k: int = 1, *, sorted: bool = True) -> tuple[Tensor, Tensor]:
+def topk(
+    x: TensorLike, k: int = 1, *, sorted: bool = True, largest: bool = True
+) -> tuple[Tensor, Tensor]:
     """Return the ``k`` largest elements of each row, the largest first, and their int32 indices.
 
     NaN counts as larger than all numbers, and -0 equals 0. Of equal elements the first come first,
@@ -47,18 +49,21 @@ def topk(x: TensorLike, k: int = 1, *, sorted: bool = True) -> tuple[Tensor, Ten
         x: [..., length], real.
         k: At most ``length``.
         sorted: Taken for TensorFlow.js's sake; the result is in order either way.
+        largest: False for the smallest elements, the smallest first.
 
     Example:
         >>> grad(lambda x: topk(x, 2)[0])(tensor([2.0, 1.0, 2.0, 2.0])).tolist()
         [1.0, 0.0, 1.0, 0.0]
     """
-    values, indices = run_many("TopK", x, k=k, sorted=sorted)
+    values, indices = run_many("TopK", x, k=k, sorted=sorted, largest=largest)
     return values, indices
 
 
 @signature("TopK")
-def _topk_signature(x: Spec, /, *, k: int = 1, sorted: bool = True) -> dict[str, Spec]:
-    del sorted
+def _topk_signature(
+    x: Spec, /, *, k: int = 1, sorted: bool = True, largest: bool = True
+) -> dict[str, Spec]:
+    del sorted, largest
     require_dtype("TopK", "x", x, "float32", "int32")
     if not x.ndim:
         raise ShapeError("TopK: x is a scalar; want at least one axis. Reshape it to [1].")
@@ -72,13 +77,13 @@ def _topk_signature(x: Spec, /, *, k: int = 1, sorted: bool = True) -> dict[str,
 
 
 @cpu_kernel("TopK")
-def _topk_cpu(x: Array, *, k: int) -> tuple[Array, Array]:
-    indices = top_places(x, k)
+def _topk_cpu(x: Array, *, k: int, largest: bool) -> tuple[Array, Array]:
+    indices = (top_places if largest else bottom_places)(x, k)
     return np.take_along_axis(x, indices, axis=-1), indices
 
 
 @wgsl_kernel("TopK", dtypes=("float32", "float16", "int32"))
-def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
+def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int, largest: bool) -> tuple[GpuArray, GpuArray]:
     if not x.size or not k:
         return _results(gpu, x, k)
     length = x.shape[-1]
@@ -92,11 +97,15 @@ def _topk_webgpu(gpu: Gpu, x: GpuArray, *, k: int) -> tuple[GpuArray, GpuArray]:
 
     def run(name: str) -> tuple[GpuArray, GpuArray]:
         if name == REGISTERS:
-            return _top_in_registers(gpu, x, k)
+            return _top_in_registers(gpu, x, k, ascending=not largest)
         if name == BLOCKS:
-            return top_of_pairs(gpu, x, k, _top_of_blocks(gpu, x, k))
+            return top_of_pairs(gpu, x, k, _top_of_blocks(gpu, x, k, ascending=not largest))
         shape = rows, length
-        pairs = sorted_pairs(gpu, shape, lambda pairs: order_pairs(gpu, x, pairs, length, 1))
+        pairs = sorted_pairs(
+            gpu,
+            shape,
+            lambda pairs: order_pairs(gpu, x, pairs, length, 1, ascending=not largest),
+        )
         return top_of_pairs(gpu, x, k, pairs)
 
     shape_class = (size_class(rows), size_class(length), size_class(k))
@@ -116,7 +125,7 @@ def _results(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray]:
 
 
 def top_of_pairs(gpu: Gpu, x: GpuArray, k: int, pairs: GpuArray) -> tuple[GpuArray, GpuArray]:
-    """Return the results for pairs, [rows, width, 2], of which the first k are the largest."""
+    """Return the results for pairs, [rows, width, 2], of which the first k are chosen."""
     values, indices = _results(gpu, x, k)
     arrays = {"x": x, "pairs": pairs, "values": values, "indices": indices}
     params = {"length": x.shape[-1], "width": pairs.shape[1], "k": k}
@@ -124,7 +133,9 @@ def top_of_pairs(gpu: Gpu, x: GpuArray, k: int, pairs: GpuArray) -> tuple[GpuArr
     return values, indices
 
 
-def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray]:
+def _top_in_registers(
+    gpu: Gpu, x: GpuArray, k: int, *, ascending: bool
+) -> tuple[GpuArray, GpuArray]:
     """Return the results: an invocation reads a part of a row; then parts of what is left.
 
     On a software adapter 200 times as fast as sorting.
@@ -132,7 +143,7 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
     length = x.shape[-1]
     rows = x.size // length
     shader = "indexing/sort/top_k_registers.wesl"
-    first = {"VEC4": length % 4 == 0 or rows == 1}
+    first = {"VEC4": length % 4 == 0 or rows == 1, "ASCENDING": ascending}
     arrays, flags = {"x": x}, first
     while True:
         part_size = -(-min(length, 16384) // 4) * 4
@@ -155,12 +166,12 @@ def _top_in_registers(gpu: Gpu, x: GpuArray, k: int) -> tuple[GpuArray, GpuArray
         arrays, flags, length = {"kept": pairs}, {"NEXT": True}, parts * k
 
 
-def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int) -> GpuArray:
-    """Return pairs, [rows, width, 2], of which the first k are the largest: of sorted blocks."""
+def _top_of_blocks(gpu: Gpu, x: GpuArray, k: int, *, ascending: bool) -> GpuArray:
+    """Return pairs, [rows, width, 2], of which the first k are chosen: of sorted blocks."""
     length = x.shape[-1]
     rows, parts = x.size // length, math.ceil(length / BLOCK)
     pairs = gpu.empty((rows * parts, BLOCK, 2), "int32")
-    order_pairs(gpu, x, pairs, BLOCK, parts)
+    order_pairs(gpu, x, pairs, BLOCK, parts, ascending=ascending)
     while True:
         sort_blocks(gpu, pairs)
         if parts == 1:

@@ -5,19 +5,57 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.numerics import finite_max
+from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.products import matmul
+from wgsl_kernels.backends.cpu.sums import total
+from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats, as_tensor
+from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
+from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.attributes import flag, number
-from wgsl_kernels.engine.values.dtypes import is_float
-from wgsl_kernels.engine.values.shapes import broadcast_shapes, show
-from wgsl_kernels.ops.elementwise import compare, logical
-from wgsl_kernels.ops.linear_algebra import matrix
-from wgsl_kernels.ops.reductions import reduce, softmax
-from wgsl_kernels.ops.shapes import ranges
+from wgsl_kernels.engine.values.dtypes import is_float, promote
+from wgsl_kernels.engine.values.shapes import (
+    broadcast_shapes,
+    show,
+)
+from wgsl_kernels.ops.elementwise import cast, logical
+from wgsl_kernels.ops.linear_algebra.attention_blocks import (
+    SCORES_ON_CPU,
+    Sizes,
+    blocks_of,
+    check_inputs,
+    fit,
+    grouped,
+    masked,
+    sums_dtype,
+)
+from wgsl_kernels.ops.linear_algebra.attention_gradient import attention_gradients
+from wgsl_kernels.ops.linear_algebra.attention_products import attention_by_products
+from wgsl_kernels.ops.linear_algebra.attention_tiles import (
+    PRODUCTS,
+    TILES,
+    WAYS,
+    attention_by_tiles,
+    choose_way,
+)
+from wgsl_kernels.ops.reductions import reduce
+from wgsl_kernels.ops.shapes import creation
+from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.autodiff.tape import Lazy
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.spec import Shape, Spec
 
 _OP = "scaled_dot_product_attention"
 
@@ -64,52 +102,34 @@ def scaled_dot_product_attention(
     q, k, v = as_floats(query), as_floats(key), as_floats(value)
     _check(q, k, v)
     allowed = None if mask is None else _mask(mask, (*q.shape[:-1], k.shape[-2]))
-    if flag(_OP, "causal", causal):
-        allowed = both(_not_after(q.shape[-2], k.shape[-2]), allowed)
     factor = 1 / math.sqrt(max(q.shape[-1], 1)) if scale is None else number(_OP, "scale", scale)
-    heads, keys = q.shape[-3], k.shape[-3]
-    if heads == keys:
-        return _attended(q * factor, k, v, allowed)
-    parts = (keys, heads // keys)
-    grouped = q.reshape((*q.shape[:-3], *parts, *q.shape[-2:]))
-    if allowed is not None and allowed.ndim > 2:
-        split = parts if allowed.shape[-3] == heads else (1, 1)
-        allowed = allowed.reshape((*allowed.shape[:-3], *split, *allowed.shape[-2:]))
-    y = _attended(grouped * factor, k.expand_dims(-3), v.expand_dims(-3), allowed)
-    return y.reshape((*y.shape[:-4], heads, *y.shape[-2:]))
+    if allowed is not None and allowed.dtype != "bool":
+        dtype = promote(q.dtype, k.dtype, v.dtype, allowed.dtype)
+        q, allowed = (run("Cast", one, dtype=dtype) for one in (q, allowed))
+    attrs = {"causal": flag(_OP, "causal", causal), "scale": factor}
+    four = [_reshaped(one, _in_four_axes(one.shape)) for one in (q, k, v)]
+    y, _ = run_many("Attention", *four, allowed, **attrs)
+    return _reshaped(y, (*q.shape[:-1], v.shape[-1]))
 
 
-def both(allowed: Tensor, mask: TensorLike | None) -> Tensor:
+def both(allowed: Tensor, mask: TensorLike) -> Tensor:
     """Return a mask that lets through what two do: the first is bool, the other bool or float."""
-    if mask is None:
-        return allowed
     other = as_tensor(mask)
     if other.dtype == "bool":
         return logical.logical_and(allowed, other)
     return logical.where(allowed, other, -math.inf)
 
 
-def _attended(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None) -> Tensor:
-    scores = matrix.matmul(q, k, transpose_b=True)
-    if mask is None:
-        return matrix.matmul(softmax.softmax(scores), v)
-    if mask.dtype == "bool":
-        scores, allowed = logical.where(mask, scores, -math.inf), mask
-    else:
-        scores = scores + mask
-        allowed = compare.greater(scores, -math.inf)
-    is_any = reduce.any(allowed, axis=-1, keepdims=True)
-    weights = softmax.softmax(logical.where(is_any, scores, 0.0))
-    return matrix.matmul(logical.where(is_any, weights, 0.0), v)
+def _reshaped(x: Tensor, shape: Shape) -> Tensor:
+    return x if x.shape == shape else shapes.reshape(x, shape)
 
 
-def _not_after(steps: int, length: int) -> Tensor:
-    """Return which keys are not after a query, [steps, length]."""
-    places = ranges.arange(length - steps, length, dtype="int32")
-    return ranges.arange(length, dtype="int32") <= places.reshape((steps, 1))
+def _in_four_axes(shape: Shape) -> Shape:
+    return (math.prod(shape[:-3]), *shape[-3:])
 
 
-def _mask(mask: TensorLike, shape: tuple[int, ...]) -> Tensor:
+def _mask(mask: TensorLike, shape: Shape) -> Tensor:
+    """Return what broadcasts to ``shape`` with all axes before the last three as one."""
     given = as_tensor(mask)
     if given.dtype != "bool" and not is_float(given.dtype):
         raise DTypeError(f"{_OP}: mask has dtype {given.dtype}; want bool or a float.")
@@ -118,7 +138,11 @@ def _mask(mask: TensorLike, shape: tuple[int, ...]) -> Tensor:
             f"{_OP}: mask has shape {show(given.shape)}; want what broadcasts to {show(shape)}, "
             "[..., heads, steps, length]."
         )
-    return given
+    own = (1,) * (len(shape) - given.ndim) + given.shape
+    if math.prod(own[:-3]) != 1 and own[:-3] != shape[:-3]:
+        own = (*shape[:-3], *own[-3:])
+        given = shapes.broadcast_to(given, own)
+    return _reshaped(given, _in_four_axes(own))
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
@@ -133,16 +157,108 @@ def _check(q: Tensor, k: Tensor, v: Tensor) -> None:
                 f"{_OP}: {name} has shape {show(one.shape)}; want at least three axes, [..., "
                 "heads, length, size]."
             )
-    fits = (
-        q.shape[:-3] == k.shape[:-3] == v.shape[:-3]
-        and q.shape[-1] == k.shape[-1]
-        and k.shape[-3:-1] == v.shape[-3:-1]
-        and k.shape[-3] > 0
-        and q.shape[-3] % k.shape[-3] == 0
-    )
-    if not fits:
+    if not fit(q.shape, k.shape, v.shape):
         raise ShapeError(
             f"{_OP}: query has shape {show(q.shape)}, key {show(k.shape)}, value {show(v.shape)}; "
             "want [..., heads, steps, size], [..., key heads, length, size] and [..., key heads, "
             "length, value size], with key heads that divide heads."
         )
+
+
+@signature("Attention", promote=("query", "key", "value"), floats=("query", "key", "value"))
+def _attention_signature(
+    query: Spec,
+    key: Spec,
+    value: Spec,
+    mask: Spec | None = None,
+    /,
+    *,
+    causal: bool = False,
+    scale: float = 1.0,
+) -> dict[str, Spec]:
+    del causal, scale  # any will do
+    check_inputs("Attention", query, key, value, mask)
+    y = query.like(shape=(*query.shape[:3], value.shape[3]))
+    return {"y": y, "log_sums": query.like(shape=query.shape[:3], dtype=sums_dtype(query))}
+
+
+@cpu_kernel("Attention")
+@silent
+def _attention_cpu(
+    query: Array, key: Array, value: Array, mask: Array | None, *, causal: bool, scale: float
+) -> tuple[Array, Array]:
+    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    wide = np.dtype(np.float32) if query.dtype == np.float16 else query.dtype
+    q = grouped(query, sizes)
+    k, v = (one.reshape(sizes.groups, *one.shape[2:]) for one in (key, value))
+    y = np.zeros((*q.shape[:2], sizes.value_size), query.dtype)
+    log_sums = np.full(q.shape[:2], -np.inf, wide)
+    for block in blocks_of(sizes, SCORES_ON_CPU, causal=causal) if sizes.scores else ():
+        groups = slice(block.group, block.group + block.groups)
+        rows = slice(block.row, block.row + block.rows)
+        keys = k[groups, : block.keys].astype(wide, copy=False)
+        queries = q[groups, rows].astype(wide, copy=False) * wide.type(scale)
+        scores = matmul(queries, np.swapaxes(keys, -1, -2))
+        scores = masked(scores, mask, sizes, block, causal=causal)
+        top = finite_max(scores, -1)
+        scores -= top
+        np.exp(scores, out=scores)
+        sums = total(scores, (2,), keepdims=True)
+        found = matmul(scores, v[groups, : block.keys].astype(wide, copy=False))
+        found /= np.where(sums == 0, 1, sums)
+        y[groups, rows] = found
+        log_sums[groups, rows] = (top + np.log(sums))[..., 0]
+    return y.reshape(*query.shape[:3], sizes.value_size), log_sums.reshape(query.shape[:3])
+
+
+@wgsl_kernel("Attention", dtypes=("float32", "float16", "bool"))
+def _attention_webgpu(
+    gpu: Gpu,
+    query: GpuArray,
+    key: GpuArray,
+    value: GpuArray,
+    mask: GpuArray | None,
+    *,
+    causal: bool,
+    scale: float,
+) -> tuple[GpuArray, GpuArray]:
+    sizes = Sizes.of(query.shape, key.shape, value.shape)
+    if not sizes.scores:
+        y = gpu.full((*query.shape[:3], sizes.value_size), query.dtype, 0.0)
+        return y, gpu.full(query.shape[:3], "float32", -math.inf)
+    arrays = {"query": query, "key": key, "value": value}
+    ways = {PRODUCTS: attention_by_products, TILES: attention_by_tiles}
+
+    def make(name: str) -> tuple[GpuArray, GpuArray]:
+        return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
+
+    present = arrays if mask is None else {**arrays, "mask": mask}
+    return make(choose_way(gpu, sizes, present, make, causal=causal))
+
+
+declare("Attention", WAYS)
+
+
+@gradient("Attention", none=True)
+def _attention_grad(
+    dys: tuple[Tensor | None, ...],
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    y: Tensor,
+    log_sums: Tensor,
+    causal: bool,
+    scale: float,
+) -> tuple[Tensor | Lazy | None, ...]:
+    # With weights p = e^(s - log_sums): ds = p * (dy v^T - (sum(dy * y) - dlog_sums))
+    dy, of_sums = dys
+    if dy is None:
+        dy = creation.zeros(y.shape, dtype=y.dtype)
+    wide = log_sums.dtype
+    both_wide = [cast.astype(one, wide, copy=False) for one in (dy, y)]
+    level = reduce.sum(both_wide[0] * both_wide[1], axis=-1)
+    if of_sums is not None:
+        level = level - of_sums
+    inputs = (query, key, value, log_sums, level, dy, mask)
+    return attention_gradients(*inputs, causal=causal, scale=scale)

@@ -190,12 +190,12 @@ def matrix_rank(x: TensorLike, *, rtol: TensorLike | None = None) -> Tensor:
     values = factorizations.svdvals(x)
     if values.size == 0:
         return creation.zeros(values.shape[:-1], dtype="int32")
-    limit = _limit(as_matrices("matrix_rank", x), values, rtol)
+    limit = limit_of(as_matrices("matrix_rank", x), values, rtol)
     return reductions.sum(cast.astype(compare.greater(values, limit), "int32"), axis=-1)
 
 
-def _limit(x: Tensor, values: Tensor, rtol: TensorLike | None) -> Tensor:
-    """Return below which size a singular value counts as 0: [..., 1]."""
+def limit_of(x: Tensor, values: Tensor, rtol: TensorLike | None) -> Tensor:
+    """Return up to which size a singular value counts as 0: [..., 1]."""
     largest = extremes.max(values, axis=-1, keepdims=True)
     if rtol is None:
         digits = np.finfo(np.float64 if values.dtype == "float64" else np.float32).eps
@@ -238,7 +238,7 @@ def _pseudo_inverse(x: Tensor, rtol: TensorLike | None) -> Tensor:
     if x.size == 0:
         return creation.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
     u, s, vh = factorizations.svd(x, full_matrices=False)
-    is_kept = compare.greater(s, _limit(x, s, rtol))
+    is_kept = compare.greater(s, limit_of(x, s, rtol))
     back = logical.where(is_kept, 1.0 / logical.where(is_kept, s, 1.0), 0.0)
     return matmul(adjoint(vh) * shapes.expand_dims(back, axis=-2), adjoint(u))
 
@@ -315,24 +315,38 @@ def solve(x1: TensorLike, x2: TensorLike) -> Tensor:
         >>> linalg.solve(tensor([[2.0, 0.0], [0.0, 4.0]]), tensor([2.0, 2.0])).tolist()
         [1.0, 0.5]
     """
-    a, b = as_matrices("solve", x1), as_tensor(x2)
-    if b.ndim != 1:
-        return run("MatrixSolve", a, b)
-    return shapes.squeeze(run("MatrixSolve", a, shapes.expand_dims(b, axis=1)), axis=-1)
+    return of_columns("MatrixSolve", as_matrices("solve", x1), x2)
+
+
+def of_columns(kernel: str, a: Tensor, b: TensorLike, **attrs: Any) -> Tensor:
+    """Run a kernel of matrices and columns, of which a vector is one."""
+    given = as_tensor(b)
+    if given.ndim != 1:
+        return run(kernel, a, given, **attrs)
+    return shapes.squeeze(run(kernel, a, shapes.expand_dims(given, axis=1), **attrs), axis=-1)
 
 
 @signature("MatrixSolve", promote=("a", "b"))
 def _solve_signature(a: Spec, b: Spec, /) -> Spec:
-    require_square("MatrixSolve", "a", a)
+    return solution_spec("MatrixSolve", a, b)
+
+
+def solution_spec(kernel: str, a: Spec, b: Spec) -> Spec:
+    """Return the spec of solutions of square systems.
+
+    Raises:
+        ShapeError: The matrices are not square, or the columns do not fit.
+    """
+    require_square(kernel, "a", a)
     if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
         raise ShapeError(
-            f"MatrixSolve: a has shape {show(a.shape)} and b {show(b.shape)}; want [..., n, n] and "
+            f"{kernel}: a has shape {show(a.shape)} and b {show(b.shape)}; want [..., n, n] and "
             "[..., n, cols]."
         )
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if batch is None:
         raise ShapeError(
-            f"MatrixSolve: the axes before the matrices do not broadcast: a is {show(a.shape)}, b "
+            f"{kernel}: the axes before the matrices do not broadcast: a is {show(a.shape)}, b "
             f"is {show(b.shape)}."
         )
     return a.like(shape=(*batch, *b.shape[-2:]))

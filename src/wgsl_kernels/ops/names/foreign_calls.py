@@ -33,8 +33,6 @@ ARGUMENTS = {
     "inplace": "the result: a tensor never changes",
     "keepdim": "keepdims",
     "kernel_size": "filter_size",
-    "largest": "-x: the smallest are the largest of it",
-    "mode": "np.pad(x, widths, mode=…), which takes tensors",
     "num_classes": "depth",
     "out": "the result: a tensor never changes",
     "p": "rate",
@@ -45,6 +43,7 @@ ARGUMENTS = {
     "size_average": "wk.mean of it",
     "stride": "strides",
     "unbiased": "correction=1 or correction=0",
+    "unitriangular": "unit_diagonal",
     "value": "constant_value",
 }
 """Keywords of functions."""

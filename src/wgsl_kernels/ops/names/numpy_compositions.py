@@ -187,11 +187,9 @@ def _widths(x: Tensor, pad_width: Any) -> list[list[int]]:
 
 def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = as_tensor(array)
-    if mode in ("reflect", "symmetric"):
-        return moving.mirror_pad(x, _widths(x, pad_width), mode)
-    if mode != "constant":
+    if mode not in ("constant", *moving.MODES):
         return NotImplemented
-    return joining.pad(x, _widths(x, pad_width), constant_value=constant_values)
+    return joining.pad(x, _widths(x, pad_width), mode=mode, constant_value=constant_values)
 
 
 def _einsum(

@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.ops.elementwise import complex
-from wgsl_kernels.ops.linear_algebra import diagonals, factorizations, norms, tensor_norms
+from wgsl_kernels.ops.linear_algebra import (
+    diagonals,
+    factorizations,
+    least_squares,
+    norms,
+    tensor_norms,
+)
 from wgsl_kernels.ops.shapes import shape
 from wgsl_kernels.ops.signal import transforms
 
@@ -53,6 +62,20 @@ def _cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return NotImplemented if upper else factorizations.cholesky(_of_lower(a))
 
 
+def _lstsq(a: Any, b: Any, rcond: float | None = None) -> Any:
+    x1, x2 = as_tensor(a), as_tensor(b)
+    if x1.ndim != 2 or x2.ndim not in (1, 2):
+        return NotImplemented
+    if rcond is not None and rcond < 0:
+        rcond = float(np.finfo(np.float64 if x1.dtype == "float64" else np.float32).eps)
+    found = least_squares.lstsq(x1, x2, rtol=rcond)
+    rank, (rows, cols) = found.rank.item(), x1.shape
+    residuals = shape.reshape(found.residuals, (-1,))
+    is_overdetermined = rows > cols == rank
+    kept = residuals if is_overdetermined else residuals[:0]
+    return found.solution, kept, rank, found.singular_values
+
+
 _SINGLE = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
 
 SPACES: dict[str, dict[str, Callable[..., Any]]] = {
@@ -60,6 +83,7 @@ SPACES: dict[str, dict[str, Callable[..., Any]]] = {
         "cholesky": _cholesky,
         "eigh": _lower_alone(factorizations.eigh),
         "eigvalsh": _lower_alone(factorizations.eigvalsh),
+        "lstsq": _lstsq,
         "matrix_norm": norms.matrix_norm,
         "norm": _norm,
     },

@@ -20,6 +20,7 @@ from wgsl_kernels.ops.elementwise import (
     compare,
     exponential,
     logical,
+    special,
     unary,
 )
 from wgsl_kernels.ops.indexing import gather, ordered
@@ -37,20 +38,6 @@ if TYPE_CHECKING:
 
 CANDIDATES = 8
 """Gamma deviates that are tried for each element: that none is accepted has a chance of 1e-10."""
-
-# Giles, Approximating the erfinv Function, 2012: of erfinv(x) / x, in powers of
-# -log(1 - x^2) - 2.5 while that logarithm is below 5, highest first.
-_ERFINV = (
-    2.81022636e-08,
-    3.43273939e-07,
-    -3.5233877e-06,
-    -4.39150654e-06,
-    0.00021858087,
-    -0.00125372503,
-    -0.00417768164,
-    0.246640727,
-    1.50140941,
-)
 
 
 def bernoulli(
@@ -317,11 +304,8 @@ def truncated_normal(
         raise ArgumentError(f"truncated_normal: std_dev is {std_dev}; want 0 or more.")
     most = math.erf(math.sqrt(2.0))
     uniform = draw("RandomUniform", shape, None, generator, minval=-most, maxval=most)
-    w = -exponential.log1p(-(uniform * uniform)) - 2.5
-    ratio: Tensor | float = _ERFINV[0]
-    for coefficient in _ERFINV[1:]:
-        ratio = ratio * w + coefficient
-    deviates = binary.minimum(binary.maximum(ratio * uniform * math.sqrt(2.0), -2.0), 2.0)
+    deviates = special.erfinv(uniform) * math.sqrt(2.0)
+    deviates = binary.minimum(binary.maximum(deviates, -2.0), 2.0)
     return in_dtype(
         deviates * float(std_dev) + number("truncated_normal", "mean", mean), canonical(dtype)
     )

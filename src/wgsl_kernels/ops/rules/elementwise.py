@@ -36,6 +36,9 @@ class Declare(Protocol):
 
 _SAME: Mapping[DType, DType] = MappingProxyType({})
 
+declared: list[str] = []
+"""The kernels that were declared so."""
+
 
 def elementwise(
     name: str,
@@ -74,6 +77,7 @@ def elementwise(
         promoted = inputs if promote and len(inputs) == 2 else ()
         given = facts.exact(*exact)(rule) if exact else rule
         define_signature(name, given, promote=promoted, origin=origin)
+        declared.append(name)
         add_kernel(Kernel(name, "cpu", cpu, origin, takes=frozenset(), names=lambda: inputs))
         add_kernel(kernel_of(ShaderKernel(name, shader, origin)))
         if gradient is not None or because:

@@ -92,25 +92,47 @@ def _concat_grad(dy: Tensor, inputs_shape: list[Shape], axis: int) -> Sequence[T
 
 
 @public(tfjs="pad pad1d pad2d pad3d pad4d", method=True)
-def pad(x: TensorLike, paddings: Paddings, *, constant_value: creation.Scalar = 0) -> Tensor:
-    """Return ``x`` with more elements around it, all of one value.
+def pad(
+    x: TensorLike,
+    paddings: Paddings,
+    *,
+    mode: str = "constant",
+    constant_value: creation.Scalar = 0,
+) -> Tensor:
+    """Return ``x`` with more elements around it: of one value, or copies of its own.
+
+    Gradients of an element and its copies add up, in a fixed order.
 
     Args:
         x: Any shape.
         paddings: For each axis how many elements come before and how many after; one such pair,
             or one number, for all axes.
-        constant_value: Their value.
+        mode: As NumPy calls it. "constant": one value; "edge": the first and the last element;
+            "reflect": mirrored, the ends not repeated; "symmetric": mirrored, the ends repeated;
+            "wrap": started anew from the other end. What is longer than the axis goes on so.
+        constant_value: The value of "constant".
 
     Raises:
-        ShapeError: ``paddings`` is not a pair per axis, or below 0.
-        ArgumentError: The dtype of ``x`` cannot hold ``constant_value``.
+        ShapeError: ``paddings`` is not a pair per axis, or below 0; an axis to be padded has no
+            elements to copy.
+        ArgumentError: The dtype of ``x`` cannot hold ``constant_value``; it is given with another
+            ``mode``, or that is another word.
 
     Example:
         >>> wk.pad([[1, 2]], [(0, 0), (1, 2)], constant_value=9).tolist()
         [[9, 1, 2, 9, 9]]
+        >>> wk.pad([1, 2, 3], 2, mode="reflect").tolist()
+        [3, 2, 1, 2, 3, 2, 1]
     """
     given = as_tensor(x)
     pairs = _pairs(paddings, given.ndim)
+    if plain(mode) != "constant":
+        if plain(constant_value) != 0:
+            raise ArgumentError(
+                f"pad: constant_value is {shown(constant_value)} and mode {shown(mode)}; want mode "
+                "'constant' with it."
+            )
+        return run("MirrorPad", given, paddings=pairs, mode=mode)
     return run("PadV2", given, paddings=pairs, constant_value=constant_value)
 
 

@@ -1,9 +1,9 @@
-"""Elements moved along axes: mirrored, rolled, repeated, flipped; axes moved and broadcast."""
+"""Elements moved along axes: folded, rolled, repeated, flipped; axes moved and broadcast."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -34,14 +34,17 @@ from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.values.spec import Shape
 
 Pairs = tuple[tuple[int, int], ...]
 Ints = int | Sequence[int]
+Mode = Literal["reflect", "symmetric", "wrap", "edge"]
 
-MODES = ("reflect", "symmetric", "wrap")
+MODES = ("reflect", "symmetric", "wrap", "edge")
 """What lies beyond the ends of an axis, by its number in folded.wesl."""
 
 
@@ -150,16 +153,15 @@ def _flip_left_right_grad(dy: Tensor) -> Tensor:
 
 @public(tfjs="mirrorPad")
 def mirror_pad(x: TensorLike, paddings: Sequence[Sequence[int]], mode: str) -> Tensor:
-    """Return ``x`` with its mirror image around it.
+    """Return ``x`` with its mirror image around it: TensorFlow.js's call of `pad` with a mode.
 
     Args:
         x: Any shape.
         paddings: For each axis how many elements come before and how many after.
-        mode: "reflect" does not repeat the ends, so a padding is below the axis's length;
-            "symmetric" does, and it is at most that.
+        mode: Of those of `pad` all but "constant".
 
     Raises:
-        ShapeError: ``paddings`` is not a pair per axis, or one is too long.
+        ShapeError: ``paddings`` is not a pair per axis, or an axis to be padded is empty.
         ArgumentError: Another ``mode``.
 
     Example:
@@ -173,15 +175,19 @@ def mirror_pad(x: TensorLike, paddings: Sequence[Sequence[int]], mode: str) -> T
 @exact(*NUMBERS)
 def _mirror_pad_signature(x: Spec, /, *, paddings: Any, mode: str) -> Spec:
     require_dtype("MirrorPad", "x", x, *COMPLEX)
-    if mode not in MODES[:2]:
-        raise ArgumentError(f"MirrorPad: mode is {shown(mode)}; want 'reflect' or 'symmetric'.")
-    spare = 1 if mode == "reflect" else 0
-    if not joining.are_pairs(paddings, x.ndim) or any(
-        max(pair) > max(length - spare, 0) for pair, length in zip(paddings, x.shape, strict=True)
-    ):
+    if mode not in MODES:
+        raise ArgumentError(
+            f"MirrorPad: mode is {shown(mode)}; want 'reflect', 'symmetric', 'wrap' or 'edge'."
+        )
+    if not joining.are_pairs(paddings, x.ndim):
         raise ShapeError(
-            f"MirrorPad: paddings is {shown(paddings)}, mode {mode!r}, and x has shape "
-            f"{show(x.shape)}; want for each axis a pair of lengths in [0, its length - {spare}]."
+            f"MirrorPad: paddings is {shown(paddings)} and x has shape {show(x.shape)}; want for "
+            "each axis a pair of lengths of at least 0."
+        )
+    if any(any(pair) and not length for pair, length in zip(paddings, x.shape, strict=True)):
+        raise ShapeError(
+            f"MirrorPad: paddings is {shown(paddings)} and x has shape {show(x.shape)}, which has "
+            f"no elements to copy; want mode 'constant'."
         )
     grown = zip(x.shape, paddings, strict=True)
     return x.like(shape=tuple(before + length + after for length, (before, after) in grown))
@@ -189,39 +195,101 @@ def _mirror_pad_signature(x: Spec, /, *, paddings: Any, mode: str) -> Spec:
 
 @cpu_kernel("MirrorPad")
 def _mirror_pad_cpu(x: Array, *, paddings: Pairs, mode: str) -> Array:
-    return np.pad(x, paddings, "reflect" if mode == "reflect" else "symmetric") if x.ndim else x
+    return np.pad(x, paddings, cast("Mode", mode)) if x.ndim else x
 
 
 @wgsl_kernel("MirrorPad")
 def _mirror_pad_webgpu(gpu: Gpu, x: GpuArray, *, paddings: Pairs, mode: str) -> GpuArray:
     grown = zip(x.shape, paddings, strict=True)
     y_shape = tuple(before + n + after for n, (before, after) in grown)
-    return _folded(gpu, x, y_shape, [before for before, _ in paddings], mode)
+    spare = 1 if mode == "reflect" else 0
+    is_long = any(max(pair) > n - spare for n, pair in zip(x.shape, paddings, strict=True))
+    return _folded(gpu, x, y_shape, [before for before, _ in paddings], mode, is_long=is_long)
 
 
-def _folded(gpu: Gpu, x: GpuArray, y_shape: Shape, before: Sequence[int], mode: str) -> GpuArray:
+def _folded(
+    gpu: Gpu,
+    x: GpuArray,
+    y_shape: Shape,
+    before: Sequence[int],
+    mode: str,
+    *,
+    is_long: bool = False,
+) -> GpuArray:
     y = gpu.empty(y_shape, x.dtype)
     if y.size and x.shape:
         params = {"mode": MODES.index(mode), "before": (0,) * (8 - len(before)) + tuple(before)}
-        gpu.dispatch("shapes/moving/folded.wesl", {"x": x, "y": y}, params=params)
+        gpu.dispatch(
+            "shapes/moving/folded.wesl",
+            {"x": x, "y": y},
+            params=params,
+            configuration={"LONG": is_long},
+        )
         return y
     return y if x.shape else gpu.view(x, x.shape, x.strides, x.offset)
 
 
 @gradient("MirrorPad")
 def _mirror_pad_grad(dy: Tensor, x_shape: Shape, paddings: Pairs, mode: str) -> Tensor:
-    # What was copied to both sides is mirrored back and added, axis by axis.
-    spare = 1 if mode == "reflect" else 0
+    # What was copied to both sides is moved back and added, run by run, axis by axis.
     for axis, (length, (before, after)) in enumerate(zip(x_shape, paddings, strict=True)):
         if before or after:
-            left, inner, right = slicing.split(dy, (before, length, after), axis=axis)
-            for part, start in ((left, spare), (right, length - after - spare)):
-                count = part.shape[axis]
-                ends = [(0, 0)] * dy.ndim
-                ends[axis] = (start, length - start - count)
-                inner = inner + joining.pad(shapes.flip(part, axis=axis), ends)
+            runs = list(_runs(mode, length, before, after))
+            left = [run for run in runs if run.place < 0]
+            sizes = [run.size for run in runs]
+            sizes.insert(len(left), length)
+            parts = list(slicing.split(dy, sizes, axis=axis))
+            inner = parts.pop(len(left))
+            for run, part in zip(runs, parts, strict=True):
+                inner = inner + _moved_back(run, part, length, axis)
             dy = inner
     return dy
+
+
+class _Run(NamedTuple):
+    """Places in a row, outside an axis, of elements in a row.
+
+    Attributes:
+        place: The first place, counted from the axis's first element.
+        size: How many.
+        first: The least index of the elements.
+        turn: What the elements are: in order, in reverse order, or the same one throughout.
+    """
+
+    place: int
+    size: int
+    first: int
+    turn: Literal["forward", "backward", "same"]
+
+
+def _runs(mode: str, length: int, before: int, after: int) -> Iterator[_Run]:
+    """Yield what lies before an axis and after it."""
+    step = length - 1 if mode == "reflect" else length
+    for place, end in ((-before, 0), (length, length + after)):
+        if mode == "edge" or not step:
+            if place < end:
+                yield _Run(place, end - place, 0 if end == 0 else length - 1, "same")
+            continue
+        while place < end:
+            block = place // step
+            count = min((block + 1) * step, end) - place
+            at = place - block * step
+            if mode == "wrap" or block % 2 == 0:
+                yield _Run(place, count, at, "forward")
+            else:
+                yield _Run(place, count, length - at - count, "backward")
+            place += count
+
+
+def _moved_back(run: _Run, part: Tensor, length: int, axis: int) -> Tensor:
+    """Return the gradient of a run as one of the axis."""
+    if run.turn == "same":
+        part = part.sum(axis=axis, keepdims=True)
+    elif run.turn == "backward":
+        part = shapes.flip(part, axis=axis)
+    ends = [(0, 0)] * part.ndim
+    ends[axis] = (run.first, length - run.first - part.shape[axis])
+    return joining.pad(part, ends)
 
 
 @public(numpy="moveaxis", method=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import EllipsisType
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -13,8 +12,6 @@ from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Basic = int | slice | EllipsisType | None
 
 
 def strided(x: Tensor, entries: Sequence[Any]) -> Tensor:

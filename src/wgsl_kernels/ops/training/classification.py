@@ -18,19 +18,28 @@ from wgsl_kernels.ops.training.weighting import in_dtype
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.dtypes import DType
 
 
 @public(tfjs="confusionMatrix")
-def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: int) -> Tensor:
+def confusion_matrix(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: int,
+    *,
+    weights: TensorLike | None = None,
+) -> Tensor:
     """Return how often each class was predicted for each label.
 
     Args:
         labels: [samples], integers; what is outside [0, ``num_classes``) does not count.
         predictions: [samples], likewise.
         num_classes: At least 1.
+        weights: [samples], what each counts; without them 1.
 
     Returns:
-        [num_classes, num_classes], int32: a row per label, a column per prediction.
+        [num_classes, num_classes], int32, with weights float32: a row per label, a column per
+        prediction.
 
     Raises:
         ShapeError: They are no vectors of one length.
@@ -56,10 +65,19 @@ def confusion_matrix(labels: TensorLike, predictions: TensorLike, num_classes: i
             f"{op}: labels has shape {show(wanted.shape)}, predictions {show(found.shape)}; "
             "want the same."
         )
+    each = creation.zeros((0,), dtype="int32")
+    if weights is not None:
+        each = in_dtype(as_tensor(weights), "float32")
+        if each.shape != wanted.shape:
+            raise ShapeError(
+                f"{op}: weights has shape {show(each.shape)}, labels {show(wanted.shape)}; want "
+                "the same."
+            )
     counts = logical.logical_and(_is_class(wanted, count), _is_class(found, count))
     cells = logical.where(counts, wanted * count + found, count * count)
-    total = counting.bincount(cells, creation.zeros((0,), dtype="int32"), count * count + 1)
-    return shape.reshape(in_dtype(total[: count * count], "int32"), (count, count))
+    total = counting.bincount(cells, each, count * count + 1)
+    dtype: DType = "int32" if weights is None else "float32"
+    return shape.reshape(in_dtype(total[: count * count], dtype), (count, count))
 
 
 @public()

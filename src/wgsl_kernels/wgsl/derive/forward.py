@@ -14,6 +14,7 @@ from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_
 from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
+from wgsl_kernels.wgsl.derive.ties import pairs_of_max, rule_at_ties
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
 from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
@@ -27,7 +28,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -79,6 +80,7 @@ class Forward:
         self._lines: list[str] = []
         self._indent = "  "
         self._returns = ""
+        self._pairs: Set[tuple[str, str]] = set()
 
     @property
     def written(self) -> str:
@@ -129,8 +131,8 @@ class Forward:
         name = self._made[key] = self._free(f"{self._prefix}{node.name}{suffix}")
         returns = spell(node.returns)
         dual = self.dual(returns)
-        outer = self._lines, self._indent, self._returns, self.activity.names
-        self._lines, self._indent, self._returns = [], "  ", dual
+        outer = self._lines, self._indent, self._returns, self._pairs, self.activity.names
+        self._lines, self._indent, self._returns, self._pairs = [], "  ", dual, pairs_of_max(node)
         self.activity.enter(node, active)
         tangents = [
             made_parameter(f"{self._prefix}{one.name}", one.type)
@@ -146,7 +148,7 @@ class Forward:
         note = f"// The value and the tangent of {node.name}{where and f', {where}'}."
         made = made_function(name, (*node.parameters, *tangents), made_name(dual))
         lines = (note, f"{spell_head(made)} {{", *self._lines, "}", "")
-        self._lines, self._indent, self._returns, self.activity.names = outer
+        self._lines, self._indent, self._returns, self._pairs, self.activity.names = outer
         self._texts.append("\n".join(lines))
         return name
 
@@ -344,7 +346,8 @@ class Forward:
         if name == "select":
             return self._selected(arguments, type_)
         if name in self.rules:
-            return self._by_rule(node, arguments, self.rules[name], type_)
+            rule = rule_at_ties(node, self.rules[name], self._pairs)
+            return self._by_rule(node, arguments, rule, type_)
         if name in self.functions:
             active = tuple([one.tangent is not None for one in arguments])
             made = self._function(self.functions[name], active)

@@ -71,7 +71,7 @@ def watch(
         group: Its invocations along x, y and z.
         used_bytes: The workgroup memory that it has itself.
     """
-    writer = _Writer(text, entry, group, used_bytes)
+    writer = _WatchWriter(text, entry, group, used_bytes)
     writer.arrays()
     writer.functions()
     body = writer.applied()
@@ -86,7 +86,7 @@ def watch(
 
 
 @dataclass
-class _Writer:
+class _WatchWriter:
     """The text with what is put into it."""
 
     text: Text

@@ -15,8 +15,6 @@ from wgsl_kernels.wgsl.syntax.walk import descendants
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_READING = "atomicLoad"
-
 
 def memory_remarks(module: tree.Module) -> Iterator[Remark]:
     """Yield a remark for each workgroup variable that is used and that nothing sets."""

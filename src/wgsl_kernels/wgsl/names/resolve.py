@@ -88,10 +88,6 @@ class Names:
         """The uses of names that neither the module nor WGSL declares."""
         return tuple(use for use in self.uses if use.is_unresolved)
 
-    def uses_of(self, symbol: Symbol) -> tuple[Use, ...]:
-        """Return where ``symbol`` is used."""
-        return tuple(use for use in self.uses if use.symbol is symbol)
-
     def problems(
         self, known: Collection[str] = (), begins: Collection[int] | None = None
     ) -> tuple[Problem, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
 
 _Value = TypeVar("_Value")
-_More = ParamSpec("_More")
+_More = TypeVarTuple("_More")
 MOST = 1024
 """How many texts are remembered, those that were used last."""
 
@@ -27,20 +27,18 @@ def forget_texts() -> None:
     _known.cache_clear()
 
 
-def once_per_text(
-    f: Callable[Concatenate[Text, _More], _Value],
-) -> Callable[Concatenate[Text, _More], _Value]:
+def once_per_text(f: Callable[[Text, *_More], _Value]) -> Callable[[Text, *_More], _Value]:
     """Have what a function gives for a text kept with all else that is known of the text.
 
     What it takes besides is given by position, and can be a dictionary's key.
     """
 
     @functools.wraps(f)
-    def found(text: Text, /, *more: _More.args, **named: _More.kwargs) -> _Value:
+    def found(text: Text, /, *more: *_More) -> _Value:
         known = _known(text)
         key = (f, more) if more else f
         if key not in known:
-            known[key] = f(text, *more, **named)
+            known[key] = f(text, *more)
         value: _Value = known[key]
         return value
 

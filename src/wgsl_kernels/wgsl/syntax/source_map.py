@@ -162,7 +162,8 @@ class TextBuilder:
     def quote(self, source: Text, span: Span, edits: Sequence[Edit] = ()) -> None:
         """Append an author's characters, with those edits that lie inside ``span`` made.
 
-        Variables in loops get the values that WGSL gives them; see ``first_values``.
+        Variables in loops get the values that WGSL gives them; see ``first_values``. What nobody
+        wrote, of the file ``COMPOSED``, is generated text here, too.
 
         Args:
             source: The author's file.
@@ -170,13 +171,14 @@ class TextBuilder:
             edits: Changes, in the order of the text; one inside of another is left out.
         """
         at = span.begin
+        origin = None if type(source) is Text and source.file == COMPOSED else source
         for edit in _with_first_values(source, span, edits):
             if not (at <= edit.span.begin and edit.span.end <= span.end):
                 continue
-            self._append(source.text[at : edit.span.begin], source, at)
-            self._append(edit.replacement, source, edit.span.begin, exact=False)
+            self._append(source.text[at : edit.span.begin], origin, at)
+            self._append(edit.replacement, origin, edit.span.begin, exact=False)
             at = edit.span.end
-        self._append(source.text[at : span.end], source, at)
+        self._append(source.text[at : span.end], origin, at)
 
     def write(self, pieces: Sequence[tuple[str, int, bool]], source: Text | None) -> None:
         """Append pieces that stand for what an author wrote at an offset, or are that itself."""

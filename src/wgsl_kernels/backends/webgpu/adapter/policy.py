@@ -45,6 +45,9 @@ LOOPED_MAPS = 4
 UNITS = {"Copy": 8, "PadV2": 16, "Concat": 16, "OneHot": 16, "GatherV2": 32}
 """Elements, or vectors of four, that an invocation of a software adapter moves, by kernel."""
 
+ATTENDING_ROWS = 8
+"""Queries that share keys up to which a tile of attention would be three quarters idle."""
+
 SHORT_ROW = 32
 """Elements up to which a row is left to one invocation, on a GPU too."""
 
@@ -262,6 +265,51 @@ class Policy:
     def scan_invocations(self) -> int:
         """Invocations that keep the device busy in a scan, so that rows need not be cut."""
         return 64 if self._is_software else 16384
+
+    # Attention
+
+    def tiles_attention(self, rows: int) -> bool:
+        """Say whether attention goes in tiles through workgroup memory where nothing is measured.
+
+        On a GPU scores then need no memory at all; with few rows most of a tile would be idle. On a
+        CPU each tile's stages end in barriers.
+
+        Args:
+            rows: Queries that share keys.
+        """
+        return not self._is_software and rows > ATTENDING_ROWS
+
+    @property
+    def attention_scores(self) -> int:
+        """Scores of attention that are in memory at a time, where it is made of products.
+
+        On a CPU as many as its second cache holds: of 8 heads of 512 queries and keys blocks of
+        1 MiB took 0.88 of the time of blocks of 4 MiB.
+        """
+        return 1 << 18 if self._is_software else 1 << 22
+
+    def attention_parts(self, rows: int, keys: int) -> int:
+        """Return in how many parts each row's scores become weights.
+
+        A CPU takes few parts: each costs a dispatch. An invocation's loops may turn 65,535 times.
+        On a GPU parts are short, until there are as many as keep it busy.
+
+        Args:
+            rows: How many rows there are.
+            keys: Scores of each.
+        """
+        least = -(-keys // (1 << 16))
+        if self._is_software:
+            return least
+        return max(least, min(-(-keys // 64), -(-(1 << 14) // rows)))
+
+    @property
+    def attention_run(self) -> int:
+        """Scores of a row whose gradient an invocation computes.
+
+        Neighbours on a GPU load neighbouring vectors; a CPU's invocation goes along a row.
+        """
+        return 256 if self._is_software else 4
 
     # Sorts and transforms
 

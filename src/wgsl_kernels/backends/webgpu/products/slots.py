@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.names.rename import rename
+from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
@@ -58,7 +57,7 @@ def private(text: Text, names: Names) -> Text:
         if _TAKEN.fullmatch(name):
             new[name] = _fresh(name, taken)
             taken.add(new[name])
-    return edited(text, rename(names, new), ()) if new else text
+    return renamed(names, new) if new else text
 
 
 def refuse_others(kernel: str, text: Text, names: Names) -> None:

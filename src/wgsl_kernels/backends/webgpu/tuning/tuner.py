@@ -120,7 +120,7 @@ class Tuner:
     _due: float = math.inf
     _file: TuningFile | None = None
     _is_measuring: bool = False
-    _asked: _Request | None = None
+    _asked: _TuningRequest | None = None
     _decided: int = 0
     _spent: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
@@ -191,17 +191,17 @@ class Tuner:
 
         What is measured takes force at once.
         """
-        return self._asking(_Request(seconds, is_for_all=True))
+        return self._asking(_TuningRequest(seconds, is_for_all=True))
 
     def tuning(self) -> AbstractContextManager[None]:
         """Measure in this block what is worth it and not known, with as much time as it takes.
 
         It takes force at once where nothing was chosen before.
         """
-        return self._asking(_Request(SECONDS, is_for_all=False))
+        return self._asking(_TuningRequest(SECONDS, is_for_all=False))
 
     @contextmanager
-    def _asking(self, asked: _Request) -> Iterator[None]:
+    def _asking(self, asked: _TuningRequest) -> Iterator[None]:
         before, self._asked = self._asked, asked
         try:
             yield
@@ -310,7 +310,7 @@ class Tuner:
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class _TuningRequest:
     """That choices are to be measured here and now: all, or those that are worth it and unknown."""
 
     seconds: float

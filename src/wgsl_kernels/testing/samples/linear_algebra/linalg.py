@@ -91,6 +91,11 @@ def _svd(x: wk.Tensor, *, full_matrices: bool) -> tuple[wk.Tensor, ...]:
     return _sizes(u), s, _sizes(vh)
 
 
+def _lstsq(a: wk.Tensor, b: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
+    found = wk.linalg.lstsq(a, b)
+    return found.solution, found.singular_values
+
+
 def _row(
     kernel: str,
     f: Callable[..., Any],
@@ -112,6 +117,19 @@ SQUARE: tuple[tuple[Array, str], ...] = (
     (_regular(0, 2, 2), "float32"),
     (_regular(2, 2), "float16"),
     (_regular(2, 2, dtype=COMPLEX), COMPLEX),
+)
+TRIANGULAR: tuple[tuple[Array, Array, str, dict[str, Any]], ...] = (
+    (_regular(3, 3), _drawn(3, 2), "float32", {"lower": True}),
+    (_regular(2, 2), _drawn(2), "float32", {"trans": "T"}),
+    (_regular(2, 1, 2, 2), _drawn(3, 2, 1), "float32", {"unit_diagonal": True}),
+    (_regular(0, 2, 2), _drawn(0, 2, 1), "float32", {}),
+    (_regular(2, 2), _drawn(2, 1), "float16", {"lower": True, "unit_diagonal": True}),
+    (
+        _regular(2, 2, dtype=COMPLEX),
+        _drawn(2, 1, dtype=COMPLEX),
+        COMPLEX,
+        {"lower": True, "trans": "C"},
+    ),
 )
 SAMPLES = [
     *(
@@ -144,6 +162,21 @@ SAMPLES = [
             (_regular(2, 2), _drawn(2, 1), "float16"),
             (_regular(2, 2, dtype=COMPLEX), _drawn(2, 1, dtype=COMPLEX), COMPLEX),
         )
+    ),
+    *(
+        _row("MatrixSolveLs", _lstsq, a, b, dtypes=dtype)
+        for a, b, dtype in (
+            (_regular(4, 2), _drawn(4, 3), "float32"),
+            (_regular(2, 4), _drawn(2, 1), "float32"),
+            (_regular(2, 1, 3, 3), _drawn(2, 3, 2), "float32"),
+            (_regular(0, 2, 2), _drawn(0, 2, 1), "float32"),
+            (_regular(3, 2), _drawn(3), "float16"),
+            (_regular(3, 2, dtype=COMPLEX), _drawn(3, 1, dtype=COMPLEX), COMPLEX),
+        )
+    ),
+    *(
+        _row("MatrixTriangularSolve", wk.linalg.solve_triangular, a, b, dtypes=dtype, **attrs)
+        for a, b, dtype, attrs in TRIANGULAR
     ),
     *(
         _row("Qr", wk.linalg.qr, values, dtypes=dtype, mode=mode)

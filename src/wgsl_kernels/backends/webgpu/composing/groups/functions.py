@@ -8,28 +8,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
-from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated
-from wgsl_kernels.backends.webgpu.composing.text.clashes import COMPOSERS
+from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated, part_of
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    InstanceFunction,
     InstanceNames,
     Offer,
 )
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
 from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.linking.joining import Excerpt, joined, members_of
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
-from wgsl_kernels.wgsl.names.rename import rename, renamed
 from wgsl_kernels.wgsl.syntax.places import Span
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, TextBuilder, WrittenText
+from wgsl_kernels.wgsl.syntax.source_map import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
+    from wgsl_kernels.wgsl.linking.joining import Part
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
@@ -46,17 +44,14 @@ class Functions:
     Attributes:
         target: The text, which has the parameters.
         prefix: What the names begin with; with one, nothing is shared with the rest of the text.
-        pieces: What is quoted: a file, a span, its edits; or generated text alone.
+        parts: What is quoted.
         start: The first op: its file and the function.
     """
 
     target: Composer
     prefix: str = ""
-    pieces: list[tuple[Text, Span, tuple[Edit, ...]] | str] = field(
-        default_factory=list["tuple[Text, Span, tuple[Edit, ...]] | str"]
-    )
+    parts: list[Part] = field(default_factory=list["Part"])
     start: tuple[Text, Function] | None = None
-    _declares: list[str] = field(default_factory=list[str])
     _needs: set[str] = field(default_factory=set[str])
     _shared: dict[str, Text] = field(default_factory=dict[str, "Text"])
     _copies: dict[object, tuple[str, Function]] = field(
@@ -110,22 +105,13 @@ class Functions:
             lines: Its body.
             names: What the names in its head are in the text.
         """
-        text = TextBuilder()
-        for piece in self.pieces:
-            if isinstance(piece, str):
-                text.generate(piece)
-            else:
-                text.quote(*piece)
-                text.generate("\n")
         naming = InstanceNames({}, {old: partial(str, new) for old, new in names.items()})
         function = fill_slot(slots, slot, lines, naming)
-        text.generate(function + "\n")
-        found = text.finish()
+        found = joined([*self.parts, function + "\n"], names.get(slot, slot))
         return Generated(
-            WrittenText(COMPOSED, found.composed.text, found),
-            frozenset({*self._declares, names.get(slot, slot)}),
+            found,
             frozenset({*self._needs, *filter(_is_taken, _WORD.findall(function))}),
-            tuple(_FIELD.findall(found.composed.text)),
+            tuple(_FIELD.findall(found.text.text)),
         )
 
     def _write(self, composer: Composer, prefix: str, members: dict[str, str]) -> None:
@@ -133,37 +119,24 @@ class Functions:
         assembly.resolve()
         assembly.refuse_unknown(composer.kernel, {"attrs"})
         self._needs |= {*filter(_is_taken, assembly.used)} - source.declared
-        special = {d.name for d in source.own.module.declarations if d.name}
-        own_written: dict[str, str] = {}
-        for name, one in assembly.written.items():
-            assert not isinstance(one, Generated), name  # no maps are fused into a kind
-            if name not in common_functions():
-                text = one.written() if isinstance(one, InstanceFunction) else one.text
-                own_written[name] = text
-        special |= own_written.keys()
+        written = {k: v for k, v in assembly.written.items() if k not in common_functions()}
+        special = {d.name for d in source.own.module.declarations if d.name} | written.keys()
         reached = [(file, d) for file in source.imported for d in assembly.reached[file.text.file]]
         special |= self._not_shared(reached, special)
         new = {name: prefix + name for name in special}
         if self.prefix:
             new |= {d.name: self.prefix + d.name for _, d in reached if d.name not in special}
-        own = {name: prefix + name for name in own_written}
-        self._declares += own.values()
-        self.pieces += [renamed(text, own) + "\n" for text in own_written.values()]
-        edits = _edits(source.own, new, members)
-        for declaration in assembly.reached[source.file]:
-            if declaration.name != "Attrs":
-                self.pieces.append((source.own.text, declaration.span, edits))
-                self._declares.append(new.get(declaration.name, declaration.name))
-        edits_of: dict[str, tuple[Edit, ...]] = {}
-        for file, declaration in reached:
-            if declaration.name not in special:
-                if declaration.name in self._shared:
-                    continue
-                self._shared[declaration.name] = file.text
-            if file.text.file not in edits_of:
-                edits_of[file.text.file] = _edits(file, new, members)
-            self.pieces.append((file.text, declaration.span, edits_of[file.text.file]))
-            self._declares.append(new.get(declaration.name, declaration.name))
+        self.parts += [part_of(one, new) for one in written.values()]
+        own = [one for one in assembly.reached[source.file] if one.name != "Attrs"]
+        self.parts.append(_excerpt(source.own, own, new, members))
+        for file in source.imported:
+            taken: list[Declaration] = []
+            for one in assembly.reached[file.text.file]:
+                if one.name in special or one.name not in self._shared:
+                    taken.append(one)
+                    if one.name not in special:
+                        self._shared[one.name] = file.text
+            self.parts.append(_excerpt(file, taken, new, members))
 
     def _not_shared(self, reached: list[tuple[Names, Declaration]], special: set[str]) -> set[str]:
         """Return the imported declarations that this kernel cannot share with the others.
@@ -175,7 +148,7 @@ class Functions:
             for file, d in reached
             if d.name in SKELETON
             or d.name in common_functions()
-            or d.name.startswith(COMPOSERS)
+            or d.name.startswith("wk_")
             or is_predeclared(d.name)
             or self._shared.get(d.name, file.text) is not file.text
         }
@@ -203,21 +176,16 @@ def _composer(kind: Kind) -> tuple[Composer, Function]:
     return composer, op
 
 
-def _edits(names: Names, new: Mapping[str, str], members: Mapping[str, str]) -> tuple[Edit, ...]:
-    """Return the edits that rename a file's names, and say ``attrs.<member>`` otherwise."""
-    declared = {symbol.name for symbol in names.symbols if symbol.is_global}
-    used = {use.ident.name for use in names.uses if use.symbol is None}
-    edits = list(rename(names, {old: new[old] for old in new if old in declared | used}))
-    for use in names.uses:
-        if use.ident.name == "attrs" and use.symbol is None:
-            member = _MEMBER.match(names.text.text, use.ident.end)
-            if member is None:
-                raise ShaderError(
-                    names.text.point("attrs: want one of its fields.", use.ident.begin)
-                )
-            span = Span(use.ident.begin, member.end())
-            edits.append(Edit(span, members[member.group(1)]))
-    return tuple(sorted(edits, key=lambda one: one.span.begin))
+def _excerpt(
+    names: Names,
+    declarations: Sequence[Declaration],
+    new: Mapping[str, str],
+    members: Mapping[str, str],
+) -> Excerpt:
+    """Return declarations of a file under new names, where ``attrs.<member>`` has another, too."""
+    found = members_of(names, "attrs")
+    changes = [Edit(Span(one.begin, span.end), members[member]) for one, member, span in found]
+    return Excerpt(names, declarations, new, changes)
 
 
 def _is_taken(name: str) -> bool:
@@ -227,4 +195,3 @@ def _is_taken(name: str) -> bool:
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FIELD = re.compile(rf"\b{PARAMS}\.(\w+)")
-_MEMBER = re.compile(r"\s*\.\s*(\w+)")

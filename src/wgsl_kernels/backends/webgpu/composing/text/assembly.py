@@ -1,4 +1,4 @@
-"""Putting a composed text together: the author's files, what they ask for, and a skeleton.
+"""What goes into a composed text: of the author's files, of what they ask for, of a skeleton.
 
 Only what is used is written: of imported files the declarations that are reached, of the
 composer's own functions those that somebody names.
@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.clashes import numbered, renames
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
     InstanceFunction,
@@ -21,17 +20,11 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 )
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
+from wgsl_kernels.wgsl.linking.joining import Excerpt, Joined, cleared, join
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
-from wgsl_kernels.wgsl.names.rename import rename, renamed
-from wgsl_kernels.wgsl.names.resolve import resolve
-from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import (
-    COMPOSED,
-    Edit,
-    SourceMap,
-    TextBuilder,
-    WrittenText,
-)
+from wgsl_kernels.wgsl.names.resolve import Names, resolve
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
 from wgsl_kernels.wgsl.syntax.tree import Broken, ConstAssert, Declaration, Directive
 
 if TYPE_CHECKING:
@@ -39,7 +32,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.linking.joining import Part
+    from wgsl_kernels.wgsl.syntax.places import Span
+    from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +42,18 @@ class Generated:
     """Declarations that are written, of which is known what reading them would tell.
 
     Attributes:
-        text: They.
-        declares: Their names.
+        joined: They.
         needs: What they take from outside, of WGSL's names and of what the composer has.
         fields: The fields of the parameters that they name.
     """
 
-    text: WrittenText
-    declares: frozenset[str]
+    joined: Joined
     needs: frozenset[str]
     fields: tuple[str, ...]
 
 
 Helper = Callable[[], str | Generated] | InstanceFunction
-Written = Text | Generated | InstanceFunction
+Written = Names | Generated | InstanceFunction
 _NONE: Mapping[str, Callable[[], None]] = MappingProxyType({})
 _MOST_UNKNOWN = 20
 """Unknown names that are told at once."""
@@ -214,72 +207,44 @@ class Assembly:
 
     def compose(self, head: str, tail: str) -> SourceMap:
         """Return the text: ``head``, the author's files, ``tail``, generated text, skeleton."""
-        text = TextBuilder()
-        text.generate(head)
+        parts: list[Part] = [head]
         for file in self.source.files:
-            for directive in file.module.directives:
-                if not _is_enable(directive, {"f16", "subgroups"}):
-                    text.quote(file.text, directive.span)
-                    text.generate("\n")
-        rest = head + tail
-        new = numbered(self.source, self.declarations(), self.asked, self.written, rest)
-        self._refuse_seconds(new)
-        main = self.source.own
-        removed = [directive.span for directive in main.module.directives]
-        removed += [declaration.span for declaration in self.dropped]
-        edits = [*self.edits.get(main.text.file, []), *(Edit(span, "") for span in removed)]
-        edits = _in_order([*edits, *renames(main, new, (one.span for one in edits))])
-        text.quote(main.text, Span(0, len(main.text.text)), edits)
-        for file in self.source.imported:
-            edits = self.edits.get(file.text.file, [])
-            edits = _in_order([*edits, *renames(file, new, (one.span for one in edits))])
-            for declaration in self.reached[file.text.file]:
-                text.generate("\n")
-                text.quote(file.text, declaration.span, edits)
-        text.generate("\n" + tail)
-        for written in self.written.values():
-            if isinstance(written, InstanceFunction):
-                edits = written.edits(self.uniform)
-                text.quote(written.text, written.declaration.span, edits)
-            elif isinstance(written, Generated):
-                own = written.text
-                if self.uniform == PARAMS:
-                    text.write([(own.text, 0, True)], own)
-                else:
-                    edits = [*rename(resolve(own), {PARAMS: self.uniform})]
-                    text.quote(own, Span(0, len(own.text)), edits)
-            else:
-                text.generate(renamed(written.text, {PARAMS: self.uniform}))
-            text.generate("\n")
+            own = [d for d in file.module.directives if not _is_enable(d, {"f16", "subgroups"})]
+            parts.append(Excerpt(file, (), directives=own))
+        new = self._cleared(head + tail)
+        for file in self.source.files:
+            changes, is_own = self.edits.get(file.text.file, []), file is self.source.own
+            if is_own:
+                removed = [one.span for one in (*file.module.directives, *self.dropped)]
+                changes = [*changes, *(Edit(span, "") for span in removed)]
+            kept = self.reached[file.text.file]
+            parts.append(Excerpt(file, kept, new, changes, is_whole=is_own))
+        parts.append(tail)
+        uniform = {} if self.uniform == PARAMS else {PARAMS: self.uniform}
+        parts += [part_of(one, uniform) for one in self.written.values()]
         if self.skeleton is not None:
-            self._quote_skeleton(text, self.skeleton)
-        return text.finish()
+            new = {**self._clashing(self.skeleton), **uniform}
+            changes = self.edits.get(self.skeleton.text.file, [])
+            parts.append(Excerpt(self.skeleton, self.skeleton.module.declarations, new, changes))
+        return join(parts)
 
-    def _refuse_seconds(self, new: Mapping[str, str]) -> None:
-        """Refuse a text that has a name twice, once the author's have their new names."""
-        found: dict[str, tuple[Declaration, Text]] = {}
-        own = [(d, new.get(d.name, d.name), self.source.text_of(d)) for d in self.declarations()]
-        ours: list[tuple[Declaration, str, Text]] = []
-        taken = {name for _, name, _ in own}
-        for written_as, written in self.written.items():
-            if isinstance(written, InstanceFunction):
-                ours.append((written.declaration, written_as, written.text))
-                continue
-            text = written.text if isinstance(written, Generated) else written
-            if isinstance(written, Text) or not written.declares.isdisjoint(taken):
-                ours += [(one, one.name, text) for one in resolve(text).module.declarations]
-        if self.skeleton is not None:
-            clashing, text = self._clashing(self.skeleton), self.skeleton.text
-            for one in self.skeleton.module.declarations:
-                ours.append((one, clashing.get(one.name, one.name), text))
-        for declaration, name, text in (*own, *ours):
-            if name in found:
-                first, there = found[name]
-                label = there.origin(first.name_span.begin)[1].label
-                message = f"{name!r} is given twice; first at {label}."
-                raise ShaderError(text.point(message, declaration.name_span.begin))
-            if name:
-                found[name] = declaration, text
+    def _cleared(self, generated: str) -> dict[str, str]:
+        """Return other names for the author's declarations that would take another's place.
+
+        In its own file a declaration wins over WGSL's functions and over the composer's. What else
+        is in the text, a skeleton, generated functions, the maps that are fused, means the others.
+        """
+        own = [
+            one
+            for one in self.declarations()
+            if one.name in self.written or one.name.startswith("wk_") or is_predeclared(one.name)
+        ]
+        if not own:
+            return {}
+        rest = resolve(Text(COMPOSED, generated))
+        meant = {*self.written, *(one.name for one in rest.module.declarations)}
+        meant |= {name for name in {*self.asked, *rest.needs} if is_predeclared(name)}
+        return cleared(self.source.files, own, meant, self.asked)
 
     def _imported_names(self) -> dict[str, list[Declaration]]:
         imported: dict[str, list[Declaration]] = {}
@@ -303,8 +268,7 @@ class Assembly:
             self.written[name] = made
             self._note_fields(made.fields)
             return sorted(made.needs)
-        self.written[name] = text = Text(COMPOSED, made)
-        names = resolve(text)
+        self.written[name] = names = resolve(Text(COMPOSED, made))
         self._note_fields(names.members.get(PARAMS, ()))
         return sorted(names.needs)
 
@@ -318,13 +282,15 @@ class Assembly:
         clashing = {d.name for d in skeleton.module.declarations} & self.source.declared
         return {name: f"wk_{name}" for name in clashing}
 
-    def _quote_skeleton(self, text: TextBuilder, skeleton: Names) -> None:
-        """Append the skeleton, its names changed where the author has the same."""
-        new = {**self._clashing(skeleton), PARAMS: self.uniform}
-        edits = _in_order([*self.edits.get(skeleton.text.file, []), *rename(skeleton, new)])
-        for declaration in skeleton.module.declarations:
-            text.quote(skeleton.text, declaration.span, edits)
-            text.generate("\n")
+
+def part_of(written: Written, new: Mapping[str, str]) -> Part:
+    """Return what a text quotes of something that was written for it, under new names."""
+    if isinstance(written, InstanceFunction):
+        return written.excerpt(new)
+    if isinstance(written, Generated):
+        whole = written.joined
+        return replace(whole.excerpt, new=new) if new else whole
+    return Excerpt(written, written.module.declarations, new, is_whole=True)
 
 
 def _is_enable(directive: Directive, names: set[str]) -> bool:
@@ -335,7 +301,3 @@ def _is_within(offset: int, declarations: Sequence[Declaration]) -> bool:
     """Say whether one of a file's declarations, which are in its order, covers a place."""
     at = bisect.bisect_right(declarations, offset, key=lambda one: one.begin) - 1
     return at >= 0 and offset < declarations[at].end
-
-
-def _in_order(edits: Iterable[Edit]) -> list[Edit]:
-    return sorted(edits, key=lambda one: one.span.begin)

@@ -12,11 +12,10 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.names.rename import rename
+from wgsl_kernels.wgsl.linking.joining import Excerpt, join, members_of
 from wgsl_kernels.wgsl.names.resolve import resolve
-from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.source_map import Edit, TextBuilder
+from wgsl_kernels.wgsl.syntax.source_map import Edit
 from wgsl_kernels.wgsl.syntax.tree import Function, Value
 
 if TYPE_CHECKING:
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.templates.template import Template
     from wgsl_kernels.wgsl.names.resolve import Names
-    from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.places import Span, Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration
-
-_MEMBER = re.compile(r"\s*\.\s*(\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +134,8 @@ class InstanceFunction:
     @functools.cached_property
     def fields(self) -> Mapping[Span, str]:
         """The fields of the parameters that it reads: their names in the text, by the places."""
-        found: dict[Span, str] = {}
-        text = self.text.text
-        for use in self.printed.uses:
-            if use.ident.name == PARAMS and (member := _MEMBER.match(text, use.ident.end)):
-                found[Span(*member.span(1))] = self.naming.of(member[1])
-        return found
+        members = members_of(self.printed, PARAMS)
+        return {span: self.naming.of(member) for _, member, span in members}
 
     @functools.cached_property
     def names(self) -> dict[str, str]:
@@ -150,17 +143,15 @@ class InstanceFunction:
         names = (self.name, *sorted(self.printed.needs))
         return {name: self.naming.of(name) for name in names}
 
-    def edits(self, uniform: str) -> list[Edit]:
-        """Return the edits that give the names of the text; ``uniform`` is that of PARAMS."""
-        edits = [Edit(span, name) for span, name in self.fields.items()]
-        edits += rename(self.printed, {**self.names, PARAMS: uniform})
-        return sorted(edits, key=lambda one: one.span.begin)
+    def excerpt(self, new: Mapping[str, str]) -> Excerpt:
+        """Return the declaration with the names of the text, some of which are new ones."""
+        names = {name: new.get(here, here) for name, here in self.names.items()}
+        changes = [Edit(span, name) for span, name in self.fields.items()]
+        return Excerpt(self.printed, (self.declaration,), names, changes)
 
     def written(self) -> str:
         """Return the declaration with the names of the text."""
-        builder = TextBuilder()
-        builder.quote(self.text, self.declaration.span, self.edits(PARAMS))
-        return builder.finish().composed.text
+        return join([self.excerpt({})]).composed.text.removesuffix("\n")
 
 
 def functions_of(

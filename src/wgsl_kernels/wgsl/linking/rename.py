@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.names.resolve import resolve
-from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,10 +28,21 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
         ShaderError: Part of the module is not understood, so that uses could be missed.
         ValueError: A new name is one that the module has for something else.
     """
+    if not new:
+        return ()
     module = names.module
     if not module.is_whole:
         raise module.problems[0].error(module.text)
-    _refuse_clashes(names, new)
+    declared = {symbol.name for symbol in names.symbols if symbol.is_global}
+    outer = declared | {use.ident.name for use in names.uses if use.symbol is None}
+    new = {old: wanted for old, wanted in new.items() if old in outer and old != wanted}
+    if not new:
+        return ()
+    for old, name in new.items():
+        if name in outer and name not in new:
+            has = "declared" if name in declared else "used"
+            file = module.text.file
+            raise ValueError(f"{old!r} cannot be called {name!r}: {file} has it {has}.")
     local = _hiding(names, frozenset(new.values()))
     edits: list[Edit] = []
     for symbol in names.symbols:
@@ -49,35 +59,11 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
     return tuple(sorted(edits, key=lambda edit: edit.span.begin))
 
 
-def renamed(text: str, new: Mapping[str, str]) -> str:
-    """Return generated WGSL text with names changed; see ``rename``."""
-    if all(old == name for old, name in new.items()):
-        return text
-    at = 0
-    parts: list[str] = []
-    for edit in rename(resolve(Text(COMPOSED, text)), new):
-        parts += (text[at : edit.span.begin], edit.replacement)
-        at = edit.span.end
-    return "".join((*parts, text[at:]))
-
-
 def fresh(name: str, taken: Collection[str]) -> str:
     """Return ``name``, with as many underscores behind it as it takes to be none of ``taken``."""
     while name in taken:
         name += "_"
     return name
-
-
-def _refuse_clashes(names: Names, new: Mapping[str, str]) -> None:
-    kept = {s.name: "declared" for s in names.symbols if s.is_global and s.name not in new}
-    for use in names.uses:
-        if use.symbol is None and use.ident.name not in new:
-            kept.setdefault(use.ident.name, "used")
-    present = {s.name for s in names.symbols} | {use.ident.name for use in names.uses}
-    for old, wanted in new.items():
-        if wanted in kept and old in present:
-            file = names.module.text.file
-            raise ValueError(f"{old!r} cannot be called {wanted!r}: {file} has it {kept[wanted]}.")
 
 
 def _hiding(names: Names, wanted: frozenset[str]) -> dict[Symbol, str]:

@@ -1,0 +1,79 @@
+"""Models in files: the one place where a file is read, and what can be wrong with it is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from wgsl_kernels.engine.environment.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import os
+
+
+def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, str]:
+    """Return a model and the folder of its external data; what is in a file is read anew.
+
+    Raises:
+        ArgumentError: The file is no model, or ends too early, or ``source`` is neither a path nor
+            a model.
+        OSError: The file cannot be read.
+    """
+    if isinstance(source, onnx.ModelProto):
+        model, folder, shown = source, "", "the model"
+    elif isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
+        path = Path(source.decode() if isinstance(source, bytes) else source)
+        data = path.read_bytes()
+        model, folder, shown = onnx.ModelProto(), str(path.parent), str(path)
+        try:
+            model.ParseFromString(data)
+        except DecodeError as error:
+            raise ArgumentError(
+                f"load: {path} is no model of ONNX, or not the whole of one: {error}."
+            ) from None
+    else:
+        raise ArgumentError(f"load: got a {type(source).__name__}; want a path or a ModelProto.")
+    if not model.HasField("graph") or not model.opset_import:
+        raise ArgumentError(
+            f"load: {shown} has no graph, or names no version of the "
+            "operators; is it a model of ONNX?"
+        )
+    return model, folder
+
+
+def with_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
+    """Return the model with the shapes that the package ``onnx`` can tell, or as it is."""
+    try:
+        return onnx.shape_inference.infer_shapes(model)
+    except (
+        onnx.checker.ValidationError,
+        onnx.shape_inference.InferenceError,
+        ValueError,
+        RuntimeError,
+    ):
+        return model  # what is wrong with it is said where it is read; or it is beyond 2 GB
+
+
+def type_name(kind: onnx.TypeProto) -> str:
+    """Return ONNX's name of a type, as ``seq(tensor(float))``; "" of none."""
+    which = kind.WhichOneof("value")
+    if which == "tensor_type":
+        number = kind.tensor_type.elem_type
+        if number not in onnx.TensorProto.DataType.values() or number == 0:
+            return ""
+        return f"tensor({onnx.TensorProto.DataType.Name(number).lower()})"
+    if which == "sequence_type":
+        return f"seq({type_name(kind.sequence_type.elem_type)})"
+    if which == "optional_type":
+        return f"optional({type_name(kind.optional_type.elem_type)})"
+    return ""
+
+
+def type_name_of(number: int) -> str:
+    """Return ONNX's name of the type of tensors whose elements have a number in the format."""
+    kind = onnx.TypeProto()
+    kind.tensor_type.elem_type = number
+    return type_name(kind)

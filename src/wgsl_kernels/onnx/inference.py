@@ -1,0 +1,124 @@
+"""The types of what a node gives, from its schema, its attributes and the types that it takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.onnx.files import type_name_of
+from wgsl_kernels.onnx.types import element_of, tensor_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from wgsl_kernels.onnx.graph import Graph
+
+_KINDS = ("to", "dtype", "output_dtype", "output_datatype")
+"""Attributes that say the type of the output by its number."""
+
+
+def result_types(
+    schema: Any,
+    op: str,
+    attrs: Mapping[str, Any],
+    in_types: tuple[str, ...],
+    count: int,
+) -> tuple[str, ...]:
+    """Return ONNX's names of the types of a node's outputs; "" where they cannot be told.
+
+    Args:
+        schema: What ``onnx.defs`` has of the operator.
+        op: The operator.
+        attrs: With defaults, graphs as `Graph`.
+        in_types: Of the inputs, "" for those left out.
+        count: How many outputs the node has.
+    """
+    if op in _RULES:
+        return _RULES[op](attrs, in_types, count)
+    bound: dict[str, str] = {}
+    for formal, given in zip(_formals(schema.inputs, len(in_types)), in_types, strict=True):
+        if given:
+            bound.setdefault(formal, given)
+    asked = next((_kind(attrs[name]) for name in _KINDS if attrs.get(name)), "")
+    value = attrs.get("value")
+    if not asked and op == "ConstantOfShape":
+        asked = "tensor(float)" if value is None else tensor_type(element_of(value.dtype))
+    found = []
+    for formal in _formals(schema.outputs, count):
+        if "(" in formal:
+            found.append(formal)
+        elif asked and op not in _CAST_INSIDE:
+            found.append(asked)
+        elif formal in bound:
+            found.append(bound[formal])
+        else:
+            found.append(_default(schema, formal, in_types))
+    return tuple(found)
+
+
+_CAST_INSIDE = frozenset({"LayerNormalization"})  # an attribute of that name is no output's type
+
+
+def _formals(parameters: Any, count: int) -> list[str]:
+    """Return the type, or the variable of types, of each of ``count`` parameters."""
+    kinds = [one.type_str for one in parameters]
+    return [kinds[min(i, len(kinds) - 1)] for i in range(count)] if kinds else [""] * count
+
+
+def _default(schema: Any, formal: str, in_types: tuple[str, ...]) -> str:
+    """Return the type of a variable that no input binds: the only one, or the first input's."""
+    allowed: Iterable[str] = next(
+        (one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == formal),
+        [],
+    )
+    given = in_types[0] if in_types else ""
+    if len(list(allowed)) == 1 or given not in allowed:
+        return "tensor(float)" if "tensor(float)" in allowed else next(iter(allowed), given)
+    return given
+
+
+def _kind(number: Any) -> str:
+    return type_name_of(int(number))
+
+
+def _inner(type_: str) -> str:
+    return type_.partition("(")[2][:-1]
+
+
+def _of_graph(name: str, skipped: int = 0) -> Callable[..., tuple[str, ...]]:
+    def rule(attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int) -> tuple[str, ...]:
+        graph: Graph = attrs[name]
+        kinds = [one.type for one in graph.outputs[skipped:]]
+        return tuple((kinds + [""] * count)[:count])
+
+    return rule
+
+
+def _quantized(attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int) -> tuple[str, ...]:
+    if len(in_types) > 2 and in_types[2]:
+        return (in_types[2],)
+    asked = attrs.get("output_dtype")
+    return (_kind(asked) if asked else "tensor(uint8)",)
+
+
+_RULES: Mapping[str, Callable[..., tuple[str, ...]]] = {
+    "If": _of_graph("then_branch"),
+    "Loop": _of_graph("body", 1),
+    "Scan": _of_graph("body"),
+    "QuantizeLinear": _quantized,
+    "SequenceMap": lambda attrs, types, n: tuple(
+        f"seq({kind})" for kind in _of_graph("body")(attrs, types, n)
+    ),
+    "SequenceEmpty": lambda attrs, types, n: (
+        f"seq({_kind(attrs['dtype']) if attrs.get('dtype') else 'tensor(float)'})",
+    ),
+    "SequenceConstruct": lambda attrs, types, n: (f"seq({types[0]})",),
+    "SequenceAt": lambda attrs, types, n: (_inner(types[0]),),
+    "ConcatFromSequence": lambda attrs, types, n: (_inner(types[0]),),
+    "SplitToSequence": lambda attrs, types, n: (f"seq({types[0]})",),
+    "Optional": lambda attrs, types, n: (
+        f"optional({types[0] if types else attrs.get('type', '')})",
+    ),
+    "OptionalGetElement": lambda attrs, types, n: (
+        _inner(types[0]) if types[0].startswith("optional(") else types[0],
+    ),
+}

@@ -1,0 +1,231 @@
+"""A model from a file of ONNX: a function of tensors, with its parameters."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.capture.capture import capture
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
+from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.onnx import ops, registry
+from wgsl_kernels.onnx.extra import needing_onnx
+from wgsl_kernels.onnx.optimizing import Optimised, optimise
+from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
+from wgsl_kernels.onnx.running import device, run_graph
+from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping
+
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.onnx.graph import Graph, Node, ValueInfo
+
+
+def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False) -> Model:
+    """Return a model of ONNX as a function of tensors.
+
+    Everything that can be wrong is said before anything runs: a file that is no model or ends too
+    early, operators that are not known here, all of them at once, values that nothing gives.
+    Weights in files of external data are read from the folder of the model.
+
+    Args:
+        path_or_proto: A file, or an ``onnx.ModelProto``.
+        trainable: Whether the floating-point initializers become variables, which a gradient tape
+            watches and optimisers change.
+
+    Returns:
+        The model.
+
+    Raises:
+        ArgumentError: What is given is no model, or its data do not fit, or operators are unknown;
+            or the package ``onnx`` is not installed.
+        OSError: A file cannot be read.
+
+    Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
+    """
+    with needing_onnx("load"):
+        from wgsl_kernels.onnx.files import read_model, with_shapes
+        from wgsl_kernels.onnx.reading import read_graph
+    registry.load_families()
+    model, folder = read_model(path_or_proto)
+    graph = read_graph(with_shapes(model), folder)
+    done = optimise(graph, trainable=trainable)
+    return Model(graph, done, trainable=trainable)
+
+
+class Model:
+    """A model: called with the inputs of its graph, it returns the outputs.
+
+    Inputs are tensors or what `wk.tensor` takes, in the graph's order or by name. Integers beyond
+    32 bits are refused: they are computed in int32. One output is returned as a tensor, several
+    as a tuple in the graph's order; those of types that tensors have not are in the dtype that
+    carries them, as int32 for int64. `numpy` returns arrays of the declared types.
+    """
+
+    def __init__(self, graph: Graph, optimised: Optimised, *, trainable: bool = False) -> None:
+        self._graph = graph
+        self.optimised = optimised
+        """What was done to the graph on load."""
+        self.parameters: dict[str, Tensor | Variable] = {}
+        """The floating-point initializers, by name; variables, if they can be trained."""
+        for name, constant in read_on_device(graph).items():
+            if constant.array.dtype.kind == "f":
+                if trainable:
+                    constant.keep_in(ops.variable(constant.tensor, name=name))
+                self.parameters[name] = constant.tensor
+        self.why_not_replayed = reason_not_replayed(graph)
+        """Why calls are not replayed on backends that can do so, or None."""
+        self._replayed = capture(self._forward)
+
+    @property
+    def inputs(self) -> tuple[ValueInfo, ...]:
+        """What the model takes: name, type and shape of each."""
+        return self._graph.inputs
+
+    @property
+    def outputs(self) -> tuple[ValueInfo, ...]:
+        """What it gives."""
+        return self._graph.outputs
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes that run, in order."""
+        return tuple(self._graph.nodes)
+
+    def __call__(self, *inputs: Any, **named: Any) -> Any:
+        """Return the outputs for some inputs, given in the graph's order or by name.
+
+        Raises:
+            ArgumentError: An input is missing, unknown or has values beyond int32.
+            DTypeError: An input is a tensor of another dtype.
+            ShapeError: An input has another shape than the model declares.
+        """
+        found = self._run(inputs, named)
+        return found[0] if len(found) == 1 else found
+
+    def numpy(self, *inputs: Any, **named: Any) -> tuple[Any, ...]:
+        """Return the outputs as NumPy arrays of the types that the model declares.
+
+        Integers are widened to those; bfloat16 and the like are ``ml_dtypes``'. Sequences are
+        lists of arrays. What is raised is said at the call itself.
+        """
+        found = self._run(inputs, named)
+        return tuple(_arrays(one, info.type) for one, info in zip(found, self.outputs, strict=True))
+
+    def _forward(self, *inputs: Any) -> tuple[Any, ...]:
+        return tuple(map(_tensors, run_graph(self._graph, inputs)))
+
+    def _run(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
+        """Run the graph, or replay it: nobody must be there who wants to see its kernels."""
+        given = self._taken(inputs, named)
+        now = context.current()
+        is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
+        if self.why_not_replayed is None and not is_watched:
+            return self._replayed(*given)
+        return self._forward(*given)
+
+    def trace(
+        self, observe: Callable[[Node, tuple[Any, ...]], None], *inputs: Any, **named: Any
+    ) -> tuple[Any, ...]:
+        """Return the outputs, and call a function with each node and what it gave.
+
+        What a node gave is a tensor, an array where it was computed on the host, a list of a
+        sequence, or None.
+        """
+        found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
+        return tuple(map(_tensors, found))
+
+    def _taken(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
+        """Return the inputs in order, checked, as tensors."""
+        names = [one.name for one in self.inputs]
+        if len(inputs) > len(names):
+            raise ArgumentError(f"model: got {len(inputs)} inputs; want {', '.join(names)}.")
+        given = dict(zip(names, inputs, strict=False))
+        for name, one in named.items():
+            if name not in names or name in given:
+                said = "is given twice" if name in given else "is no input"
+                raise ArgumentError(f"model: {name!r} {said}; the inputs are {', '.join(names)}.")
+            given[name] = one
+        missing = [
+            one.name
+            for one in self.inputs
+            if one.name not in given and not one.type.startswith("optional(")
+        ]
+        if missing:
+            raise ArgumentError(f"model: no input {', '.join(map(repr, missing))} is given.")
+        return [_taken(given.get(one.name), one) for one in self.inputs]
+
+    def __repr__(self) -> str:
+        def shown(values: tuple[ValueInfo, ...]) -> str:
+            return ", ".join(map(str, values))
+
+        count = sum(one.size for one in self.parameters.values())
+        return (
+            f"Model({shown(self.inputs)} -> {shown(self.outputs)}; "
+            f"{len(self.nodes)} nodes, {count:,} parameters)"
+        )
+
+
+def _taken(value: Any, info: ValueInfo) -> Any:
+    """Return an input as a tensor, or a list of them."""
+    if isinstance(value, (list, tuple)) and "seq(" in info.type:
+        return [_taken(one, type(info)(info.name, info.type[4:-1], None)) for one in value]
+    if value is None or "tensor(" not in info.type:
+        return value
+    carrier = CARRIERS[element(info.type)]
+    if isinstance(value, (Tensor, Variable)):
+        found: Any = value
+        if str(found.dtype) != carrier:
+            raise DTypeError(
+                f"model: input {info.name!r} is {found.dtype}; want {carrier} for {info.type}."
+            )
+    else:
+        array = np.asarray(value)
+        if array.dtype.kind in "fiub" and array.dtype.name != element(info.type):
+            array = _as_declared(array, info)
+        found = carried(array, f"model: input {info.name!r}")
+    if info.shape is not None:
+        fits = len(info.shape) == found.ndim and all(
+            not isinstance(n, int) or n == there
+            for n, there in zip(info.shape, found.shape, strict=True)
+        )
+        if not fits:
+            raise ShapeError(
+                f"model: input {info.name!r} has shape {show(found.shape)}; want {info}."
+            )
+    return found
+
+
+def _as_declared(array: Array, info: ValueInfo) -> Array:
+    """Return numbers in the declared type where Python's or NumPy's default was given."""
+    wanted = numpy_type(element(info.type))
+    if array.dtype == wanted:
+        return array
+    if array.dtype.kind == wanted.kind and array.dtype.name in ("float64", "int64"):
+        return array.astype(wanted)
+    if array.dtype.name in ("int64", "int32") and wanted.kind in "iu" and wanted.itemsize >= 4:
+        return array.astype(wanted)
+    raise DTypeError(f"model: input {info.name!r} is {array.dtype.name}; want {info.type}.")
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_tensors(one) for one in value]
+    found = device(value)
+    return ops.clone(found) if isinstance(found, Variable) else found
+
+
+def _arrays(value: Any, type_: str) -> Any:
+    if isinstance(value, list):
+        return [_arrays(one, type_) for one in value]
+    if value is None:
+        return None
+    array = getattr(value, "array", value)
+    return released(array, type_) if "tensor(" in type_ else array

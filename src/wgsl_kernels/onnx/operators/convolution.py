@@ -1,0 +1,126 @@
+"""Convolutions and transposed convolutions: of any number of axes, in groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.onnx import ops
+from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.windows import Window, padding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.onnx.graph import Node
+
+
+@operator("Conv")
+def convolution(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return the convolution of [batch, channels, ...] with [out, channels / group, ...]."""
+    return convolved(node, x, weight, bias)
+
+
+def convolved(node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return a convolution with the window that a node's attributes describe.
+
+    Raises:
+        ShapeError: There are more than three spatial axes.
+    """
+    axes, groups = x.ndim - 2, node.attr("group", 1)
+    if not 1 <= axes <= 3:
+        raise ShapeError(f"{node.op}: x has {axes} spatial axes; want 1 to 3.")
+    if node.attr("filters_last"):  # set on load
+        filters, size = weight, tuple(weight.shape[:-2])
+    else:
+        filters = ops.permute_dims(weight, (*range(2, weight.ndim), 1, 0))
+        size = tuple(weight.shape[2:])
+    window = Window.of(node, size)
+    pads = padding(window, x.shape[2:])
+    strides, dilations = window.strides, window.dilations
+    if axes == 1:  # an image of height 1
+        x, filters = ops.expand_dims(x, 2), ops.expand_dims(filters, 0)
+        strides, dilations, pads = (1, *strides), (1, *dilations), [(0, 0), *pads]
+    found = (ops.conv3d if axes == 3 else ops.conv2d)(
+        x,
+        filters,
+        strides=strides,
+        pad=((0, 0), (0, 0), *pads),
+        data_format="NCDHW" if axes == 3 else "NCHW",
+        dilations=dilations,
+        groups=groups,
+    )
+    if bias is not None:
+        found = found + ops.reshape(bias, (1, -1, *(1,) * (found.ndim - 2)))
+    return ops.squeeze(found, 2) if axes == 1 else found
+
+
+@operator("ConvTranspose")
+def transposed_convolution(
+    node: Node, x: Tensor, weight: Tensor, bias: Tensor | None = None
+) -> Tensor:
+    """Return what has ``x`` for its convolution's gradient: [channels, out / group, ...] filters.
+
+    The whole result is computed, then what ``pads`` or ``output_shape`` leave out is cut off.
+    """
+    axes, groups = x.ndim - 2, node.attr("group", 1)
+    if not 1 <= axes <= 3:
+        raise ShapeError(f"{node.op}: x has {axes} spatial axes; want 1 to 3.")
+    window = Window.of(node, tuple(weight.shape[2:]))
+    spans = [(k - 1) * d + 1 for k, d in zip(window.size, window.dilations, strict=True)]
+    whole = [
+        s * (n - 1) + span for s, n, span in zip(window.strides, x.shape[2:], spans, strict=True)
+    ]
+    found = _transposed(x, weight, window, whole, groups)
+    begin, lengths = _kept(node, window, x.shape[2:], whole)
+    more = [
+        max(0, first + length - there)
+        for first, length, there in zip(begin, lengths, whole, strict=True)
+    ]
+    if any(more):
+        found = ops.pad(found, [(0, 0), (0, 0), *((0, n) for n in more)])
+    parts = tuple(slice(a, a + n) for a, n in zip(begin, lengths, strict=True))
+    found = found[(slice(None), slice(None), *parts)]
+    return found if bias is None else found + ops.reshape(bias, (1, -1, *(1,) * axes))
+
+
+def _transposed(
+    x: Tensor, weight: Tensor, window: Window, whole: Sequence[int], groups: int
+) -> Tensor:
+    axes = x.ndim - 2
+    strides, dilations, out = window.strides, window.dilations, tuple(whole)
+    filters = ops.permute_dims(weight, (*range(2, weight.ndim), 1, 0))  # [..., out / group, in]
+    if axes == 1:
+        x, filters = ops.expand_dims(x, 2), ops.expand_dims(filters, 0)
+        strides, dilations, out = (1, *strides), (1, *dilations), (1, *out)
+    found = (ops.conv3d_transpose if axes == 3 else ops.conv2d_transpose)(
+        x,
+        filters,
+        (x.shape[0], weight.shape[1] * groups, *out),
+        strides=strides,
+        pad="valid",
+        data_format="NCDHW" if axes == 3 else "NCHW",
+        dilations=dilations,
+        groups=groups,
+    )
+    return ops.squeeze(found, 2) if axes == 1 else found
+
+
+def _kept(
+    node: Node, window: Window, lengths: Sequence[int], whole: Sequence[int]
+) -> tuple[list[int], list[int]]:
+    """Return where the result begins in the whole, and its lengths."""
+    extra = node.attr("output_padding") or (0,) * len(whole)
+    wanted = node.attr("output_shape")
+    if wanted is None and window.auto.startswith("SAME"):
+        wanted = [n * s for n, s in zip(lengths, window.strides, strict=True)]
+    if wanted is None:
+        count = len(whole)
+        ends = [n + e for n, e in zip(whole, extra, strict=True)]
+        begin = list(window.pads[:count])
+        return begin, [n - a - b for n, a, b in zip(ends, begin, window.pads[count:], strict=True)]
+    wanted = list(wanted)[-len(whole) :]
+    cut = [max(0, n + e - w) for n, e, w in zip(whole, extra, wanted, strict=True)]
+    upper = window.auto == "SAME_UPPER"
+    return [n // 2 if upper else n - n // 2 for n in cut], wanted

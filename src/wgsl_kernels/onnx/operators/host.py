@@ -1,0 +1,133 @@
+"""Shape arithmetic in NumPy, in int64: what computes a node whose inputs are all on the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.onnx.operators.casts import cast
+from wgsl_kernels.onnx.operators.shapes import cuts, ints
+from wgsl_kernels.onnx.registry import on_host
+from wgsl_kernels.onnx.types import carried, element, is_integer, numpy_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.onnx.graph import Node
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda node, *xs: function(*xs)
+
+
+def _axes(node: Node, axes: Array | None) -> tuple[int, ...] | None:
+    given = node.attr("axes") if axes is None else ints(axes)
+    return tuple(given) if given else None
+
+
+def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(node: Node, x: Array, axes: Array | None = None) -> Any:
+        along = _axes(node, axes)
+        if along is None and node.attr("noop_with_empty_axes", 0):
+            return x
+        return np.asarray(function(x, axis=along, keepdims=bool(node.attr("keepdims"))))
+
+    return run
+
+
+def _cast(node: Node, x: Array) -> Any:
+    kind = element(node.out_types[0])
+    if is_integer(kind) or kind == "bool":
+        return x.astype(numpy_type(kind))
+    return cast(node, carried(x))
+
+
+def _divide(node: Node, a: Array, b: Array) -> Array:
+    size = np.abs(a) // np.maximum(np.abs(b), 1)
+    return np.asarray(np.where((a < 0) != (b < 0), -size, size))
+
+
+def _gather(node: Node, x: Array, places: Array) -> Array:
+    return np.asarray(np.take(x, places, axis=node.attr("axis")))
+
+
+def _reshape(node: Node, x: Array, shape: Array | None = None) -> Array:
+    wanted = list(node.attr("shape")) if shape is None else ints(shape)
+    if not node.attr("allowzero", 0):
+        wanted = [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
+    return x.reshape(wanted)
+
+
+def _unsqueeze(node: Node, x: Array, axes: Array | None = None) -> Array:
+    return np.expand_dims(x, _axes(node, axes) or ())
+
+
+def _split(node: Node, x: Array, sizes: Array | None = None) -> tuple[Array, ...]:
+    axis = node.attr("axis")
+    given = node.attr("split") if sizes is None else ints(sizes)
+    if not given:
+        count = node.attr("num_outputs") or len(node.outputs)
+        size = -(-x.shape[axis] // count)
+        given = [size] * (count - 1)
+    else:
+        given = given[:-1]
+    return tuple(np.split(x, np.cumsum(given), axis))
+
+
+def _slice(node: Node, x: Array, *bounds: Array | None) -> Array:
+    padded = (*bounds, *(None,) * (4 - len(bounds)))
+    return x[cuts(node, x.shape, *padded)]
+
+
+def _fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def run(node: Node, *xs: Array) -> Any:
+        found: Any = xs[0]
+        for one in xs[1:]:
+            found = function(found, one)
+        return np.asarray(found)
+
+    return run
+
+
+_TABLE: Mapping[str, Callable[..., Any]] = {
+    "Abs": _plain(np.abs),
+    "Add": _plain(np.add),
+    "And": _plain(np.logical_and),
+    "Cast": _cast,
+    "Concat": lambda node, *xs: np.concatenate(xs, node.attr("axis")),
+    "Div": _divide,
+    "Equal": _plain(np.equal),
+    "Expand": lambda node, x, shape: np.broadcast_to(
+        x, np.broadcast_shapes(x.shape, tuple(ints(shape)))
+    ),
+    "Flatten": lambda node, x: x.reshape(int(np.prod(x.shape[: node.attr("axis")])), -1),
+    "Gather": _gather,
+    "Greater": _plain(np.greater),
+    "GreaterOrEqual": _plain(np.greater_equal),
+    "Less": _plain(np.less),
+    "LessOrEqual": _plain(np.less_equal),
+    "Max": _fold(np.maximum),
+    "Min": _fold(np.minimum),
+    "Mul": _plain(np.multiply),
+    "Neg": _plain(np.negative),
+    "Not": _plain(np.logical_not),
+    "Or": _plain(np.logical_or),
+    "ReduceMax": _reduced(np.max),
+    "ReduceMin": _reduced(np.min),
+    "ReduceProd": _reduced(np.prod),
+    "ReduceSum": _reduced(np.sum),
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Split": _split,
+    "Squeeze": lambda node, x, axes=None: np.squeeze(x, _axes(node, axes)),
+    "Sub": _plain(np.subtract),
+    "Sum": _fold(np.add),
+    "Transpose": lambda node, x: np.transpose(x, node.attr("perm")),
+    "Unsqueeze": _unsqueeze,
+    "Where": _plain(np.where),
+    "Xor": _plain(np.logical_xor),
+}
+for _name, _function in _TABLE.items():
+    on_host(_name, _function)

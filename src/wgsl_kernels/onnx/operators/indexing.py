@@ -1,0 +1,156 @@
+"""Elements taken by their places: gathering, choosing, searching and sorting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.onnx import ops
+from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.types import CARRIERS, carried, element
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.onnx.graph import Node
+
+
+def from_start(places: Tensor, length: int) -> Tensor:
+    """Return places counted from the start, where negative ones count from the end."""
+    return ops.where(places < 0, places + length, places)
+
+
+@operator("Gather")
+def gather(node: Node, x: Tensor, places: Tensor) -> Tensor:
+    """Return the parts of ``x`` at places along an axis."""
+    axis = node.attr("axis")
+    return ops.take(x, from_start(places, x.shape[axis]), axis)
+
+
+@operator("GatherElements")
+def gather_elements(node: Node, x: Tensor, places: Tensor) -> Tensor:
+    """Return one element for each place along an axis; other axes are those of ``places``."""
+    axis = node.attr("axis") % x.ndim
+    found = from_start(places, x.shape[axis])
+    part = tuple(slice(None) if i == axis else slice(0, n) for i, n in enumerate(places.shape))
+    return ops.take_along_axis(x[part], found, axis)
+
+
+@operator("GatherND")
+def gather_nd(node: Node, x: Tensor, places: Tensor) -> Tensor:
+    """Return the parts of ``x`` that rows of places name, the first axes being batches."""
+    batch, depth = node.attr("batch_dims", 0), places.shape[-1]
+    shape = np.array(x.shape[batch : batch + depth], np.int32)
+    places = ops.where(places < 0, places + carried(shape), places)
+    if batch:
+        places = ops.concat([*_batches(places.shape, batch), places], -1)
+    return ops.gather_nd(x, places)
+
+
+def _batches(shape: tuple[int, ...], count: int) -> list[Tensor]:
+    """Return for each of the first axes which one of it each row of places is in."""
+    rows = (*shape[:-1], 1)
+    return [
+        ops.broadcast_to(
+            ops.reshape(
+                ops.arange(shape[i], dtype="int32"), [-1 if j == i else 1 for j in range(len(rows))]
+            ),
+            rows,
+        )
+        for i in range(count)
+    ]
+
+
+@operator("OneHot", host=(1,))
+def one_hot(node: Node, places: Tensor, depth: Array, values: Tensor) -> Tensor:
+    """Return one value at each place of a new axis, another elsewhere."""
+    count = int(np.ravel(depth)[0])
+    ndim = places.ndim + 1
+    axis = node.attr("axis") % ndim
+    found = ops.expand_dims(from_start(ops.astype(places, "int32"), count), axis)
+    every = ops.reshape(
+        ops.arange(count, dtype="int32"), [-1 if i == axis else 1 for i in range(ndim)]
+    )
+    return ops.where(ops.equal(found, every), values[1], values[0])
+
+
+@operator("Compress", host=(1,))
+def compress(node: Node, x: Tensor, condition: Array) -> Tensor:
+    """Return the parts of ``x`` along an axis, or its elements, where a condition holds."""
+    places = carried(np.nonzero(condition)[0])
+    axis = node.attr("axis")
+    return ops.take(
+        ops.reshape(x, (-1,)) if axis is None else x, places, 0 if axis is None else axis
+    )
+
+
+@operator("NonZero")
+def nonzero(node: Node, x: Tensor) -> Tensor:
+    """Return the places of what is not 0, a column each."""
+    return ops.stack(ops.nonzero(x), 0)
+
+
+@operator("ReverseSequence", host=(1,))
+def reverse_sequence(node: Node, x: Tensor, lengths: Array) -> Tensor:
+    """Return ``x`` with the first elements of each sequence of a batch in reverse order."""
+    time, batch = node.attr("time_axis"), node.attr("batch_axis")
+    steps = np.arange(x.shape[time])[None, :]
+    ends = np.asarray(lengths)[:, None]
+    order = np.where(steps < ends, ends - 1 - steps, steps)
+    rows = np.broadcast_to(np.arange(len(lengths))[:, None], order.shape)
+    found = ops.gather_nd(
+        ops.moveaxis(x, (batch, time), (0, 1)), carried(np.stack([rows, order], -1))
+    )
+    return ops.moveaxis(found, (0, 1), (batch, time))
+
+
+@operator("Unique")
+def unique(node: Node, x: Tensor) -> Any:
+    """Return what is in ``x``, where each is first, which each element is, and how many there are.
+
+    In order of size, or of the first places of each.
+    """
+    axis = node.attr("axis")
+    flat = ops.reshape(x, (-1,)) if axis is None else x
+    along = 0 if axis is None else axis % x.ndim
+    _, inverse = ops.unique(flat, along)
+    count = int(ops.max(inverse).numpy()) + 1 if inverse.size else 0
+    rows = ops.arange(inverse.size, dtype="int32")
+    kinds = ops.reshape(ops.arange(count, dtype="int32"), (-1, 1))
+    of_kind = ops.equal(ops.reshape(inverse, (1, -1)), kinds)
+    first = ops.min(ops.where(of_kind, rows, inverse.size), 1)
+    counts = ops.sum(ops.astype(of_kind, "int32"), 1)
+    order = ops.argsort(first)
+    if node.attr("sorted"):
+        order = _by_size(ops.take(flat, first, along), along)
+    place = ops.argsort(order)  # where each kind comes
+    return (
+        ops.take(flat, ops.take(first, order), along),
+        ops.take(first, order),
+        ops.take(place, inverse),
+        ops.take(counts, order),
+    )[: node.wanted]
+
+
+def _by_size(kinds: Tensor, axis: int) -> Tensor:
+    """Return the order of parts along an axis, by their elements from the first on."""
+    rows = ops.reshape(ops.moveaxis(kinds, axis, 0), (kinds.shape[axis], -1))
+    order = ops.arange(rows.shape[0], dtype="int32")
+    for column in range(rows.shape[1] - 1, -1, -1):
+        order = ops.take(order, ops.argsort(ops.take(rows[:, column], order)))
+    return order
+
+
+@operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
+def array_feature_extractor(node: Node, x: Tensor, places: Tensor) -> Tensor:
+    """Return the elements of the last axis at places."""
+    found = ops.take(x, ops.reshape(places, (-1,)), x.ndim - 1)
+    return ops.reshape(found, (1, -1)) if x.ndim == 1 else found
+
+
+@operator("Binarizer", domain="ai.onnx.ml")
+def binarize(node: Node, x: Tensor) -> Tensor:
+    """Return 1 where ``x`` is above a threshold, else 0."""
+    carrier = CARRIERS[element(node.out_types[0])]
+    return ops.astype(x > node.attr("threshold"), carrier)

@@ -1,0 +1,104 @@
+"""Products of matrices, and what is computed from them: attention, determinants."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.onnx import ops
+from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.ops.linear_algebra.solving import det
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.onnx.graph import Node
+
+
+@operator("MatMul")
+def matmul(node: Node, a: Tensor, b: Tensor) -> Tensor:
+    """Return the product of matrices, or of stacks of them."""
+    return ops.matmul(a, b)
+
+
+@operator("Gemm")
+def gemm(node: Node, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
+    """Return ``alpha * a @ b + beta * c``, either matrix transposed on request."""
+    alpha, beta = node.attr("alpha"), node.attr("beta")
+    found = ops.matmul(
+        a, b, transpose_a=bool(node.attr("transA")), transpose_b=bool(node.attr("transB"))
+    )
+    found = found if alpha == 1 else found * alpha
+    if c is None or beta == 0:
+        return found
+    return found + (c if beta == 1 else c * beta)
+
+
+@operator("Einsum")
+def einsum(node: Node, *xs: Tensor) -> Tensor:
+    """Return sums of products by an equation of subscripts."""
+    return ops.einsum(node.attr("equation").replace(" ", ""), *xs)
+
+
+@operator("Det")
+def determinant(node: Node, x: Tensor) -> Tensor:
+    """Return the determinants of square matrices."""
+    return det(x)
+
+
+def _is_plain(attrs: Mapping[str, Any], inputs: int, outputs: int) -> bool:
+    """Say whether attention has no cap, window or lengths, and its scores are not asked for."""
+    windows = [value for name, value in attrs.items() if "window" in name]
+    return (
+        not attrs.get("softcap")
+        and all(value == -1 for value in windows)
+        and inputs <= 6
+        and outputs <= 3
+    )
+
+
+@operator("Attention", since=23, when=_is_plain)
+def attention(
+    node: Node,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None = None,
+    past_key: Tensor | None = None,
+    past_value: Tensor | None = None,
+) -> Any:
+    """Return scaled dot product attention, and the keys and values with those of the past."""
+    batch, is_flat = query.shape[0], query.ndim == 3
+    q = _heads(query, node.attr("q_num_heads"))
+    k, v = (_heads(one, node.attr("kv_num_heads")) for one in (key, value))
+    past = 0 if past_key is None else past_key.shape[2]
+    if past_key is not None and past_value is not None:
+        k, v = ops.concat((past_key, k), 2), ops.concat((past_value, v), 2)
+    steps, length = q.shape[2], k.shape[2]
+    if mask is not None and mask.shape[-1] < length:  # the keys beyond it are not attended to
+        more = [(0, 0)] * (mask.ndim - 1) + [(0, length - mask.shape[-1])]
+        mask = ops.pad(mask, more, constant_value=False if mask.dtype == "bool" else -math.inf)
+    if node.attr("is_causal"):
+        rows = ops.reshape(ops.arange(steps, dtype="int32") + past, (-1, 1))
+        earlier = ops.less_equal(ops.arange(length, dtype="int32"), rows)
+        mask = _both(earlier, mask)
+    y = ops.scaled_dot_product_attention(q, k, v, mask=mask, scale=node.attr("scale"))
+    if is_flat:
+        y = ops.reshape(ops.permute_dims(y, (0, 2, 1, 3)), (batch, steps, -1))
+    return (y, k, v)[: node.wanted]
+
+
+def _heads(x: Tensor, count: int | None) -> Tensor:
+    """Return [batch, heads, steps, size] of that, or of [batch, steps, heads * size]."""
+    if x.ndim == 4 or count is None:
+        return x
+    return ops.permute_dims(ops.reshape(x, (*x.shape[:2], count, -1)), (0, 2, 1, 3))
+
+
+def _both(allowed: Tensor, mask: Tensor | None) -> Tensor:
+    if mask is None:
+        return allowed
+    if mask.dtype == "bool":
+        return ops.logical_and(allowed, mask)
+    return ops.where(allowed, mask, ops.full_like(mask, -math.inf))

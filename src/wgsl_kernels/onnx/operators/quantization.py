@@ -1,0 +1,136 @@
+"""Quantized numbers: to integers and narrow floats and back, and products of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.onnx import ops
+from wgsl_kernels.onnx.narrow import rounded
+from wgsl_kernels.onnx.operators.convolution import convolved
+from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.types import CARRIERS, element, is_integer, limits
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.onnx.graph import Node
+
+
+def _spread(node: Node, x: Tensor, values: Tensor) -> Tensor:
+    """Return scales or zero points as they meet ``x``: of all, of an axis, or of blocks."""
+    axis, size = node.attr("axis", 1), node.attr("block_size", 0)
+    if size:
+        repeated = ops.repeat(values, size, axis % x.ndim)
+        return repeated[tuple(slice(0, n) for n in x.shape)]
+    if values.ndim == 1 and values.size > 1:
+        return ops.reshape(values, [-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    return values
+
+
+@operator("DequantizeLinear")
+def dequantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+    """Return ``(x - zero) * scale``."""
+    scale = _spread(node, x, scale)
+    if zero is not None:
+        wide = CARRIERS["int32" if is_integer(node.in_types[0]) else "float"]
+        x = ops.astype(x, wide) - ops.astype(_spread(node, x, zero), wide)
+    return ops.astype(x, scale.dtype) * scale
+
+
+@operator("QuantizeLinear")
+def quantize(node: Node, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
+    """Return ``x / scale + zero``, rounded and kept within what the type has."""
+    kind = element(node.out_types[0])
+    found = ops.astype(x, "float32") / ops.astype(_spread(node, x, scale), "float32")
+    if is_integer(kind):
+        found = ops.round(found)
+    if zero is not None:
+        found = found + ops.astype(_spread(node, x, zero), "float32")
+    if not is_integer(kind):
+        return rounded(found, kind, saturate=bool(node.attr("saturate", 1)))
+    return _narrowed(found, kind)
+
+
+def _narrowed(x: Tensor, kind: str) -> Tensor:
+    """Return whole numbers kept within what an integer type has."""
+    low, high = limits(kind)
+    return ops.astype(ops.astype(ops.clip(x, float(low), float(high)), "int32"), CARRIERS[kind])
+
+
+@operator("DynamicQuantizeLinear")
+def dynamic_quantize(node: Node, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return ``x`` as uint8, with the scale and the zero point that its range has."""
+    low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
+    scale = (high - low) / 255.0
+    zero = ops.clip(ops.round(ops.div_no_nan(0.0 - low, scale)), 0.0, 255.0)
+    found = ops.round(ops.div_no_nan(x, scale)) + zero
+    return _narrowed(found, "uint8"), scale, _narrowed(zero, "uint8")
+
+
+def _centered(x: Tensor, zero: Tensor | None) -> Tensor:
+    wide = ops.astype(x, "int32")
+    return wide if zero is None else wide - ops.astype(zero, "int32")
+
+
+def _by_row(values: Tensor | None) -> Tensor | None:
+    """Return zero points of rows as a column."""
+    if values is None or values.ndim != 1 or values.size == 1:
+        return values
+    return ops.reshape(values, (-1, 1))
+
+
+@operator("MatMulInteger")
+def matmul_integer(
+    node: Node, a: Tensor, b: Tensor, a_zero: Tensor | None = None, b_zero: Tensor | None = None
+) -> Tensor:
+    """Return the product of matrices of bytes, less their zero points, as int32."""
+    return ops.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
+
+
+@operator("QLinearMatMul")
+def quantized_matmul(node: Node, *given: Tensor) -> Tensor:
+    """Return the product of quantized matrices, quantized."""
+    a, a_scale, a_zero, b, b_scale, b_zero, scale, zero = given
+    product = ops.matmul(_centered(a, _by_row(a_zero)), _centered(b, b_zero))
+    rows = _by_row(a_scale)
+    scales = ops.astype(a_scale if rows is None else rows, "float32") * ops.astype(
+        b_scale, "float32"
+    )
+    return _requantized(node, ops.astype(product, "float32") * scales, scale, zero)
+
+
+def _requantized(node: Node, x: Tensor, scale: Tensor, zero: Tensor) -> Tensor:
+    found = ops.round(x / ops.astype(scale, "float32")) + ops.astype(zero, "float32")
+    return _narrowed(found, element(node.out_types[0]))
+
+
+def _per_filter(values: Tensor | None, x: Tensor) -> Tensor | None:
+    if values is None or values.size == 1:
+        return values
+    return ops.reshape(values, (-1, *(1,) * (x.ndim - 1)))
+
+
+@operator("ConvInteger")
+def convolution_integer(
+    node: Node, x: Tensor, weight: Tensor, x_zero: Tensor | None = None, zero: Tensor | None = None
+) -> Tensor:
+    """Return the convolution of bytes less their zero points, as int32; sums are below 2**24."""
+    wide = [
+        ops.astype(_centered(x, x_zero), "float32"),
+        ops.astype(_centered(weight, _per_filter(zero, weight)), "float32"),
+    ]
+    return ops.astype(ops.round(convolved(node, *wide)), "int32")
+
+
+@operator("QLinearConv")
+def quantized_convolution(node: Node, *given: Tensor) -> Tensor:
+    """Return the convolution of quantized tensors, quantized."""
+    x, x_scale, x_zero, weight, w_scale, w_zero, scale, zero, *bias = given
+    found = convolved(
+        node,
+        ops.astype(_centered(x, x_zero), "float32"),
+        ops.astype(_centered(weight, _per_filter(w_zero, weight)), "float32"),
+        *(ops.astype(one, "float32") for one in bias),
+    )
+    if w_scale.size > 1:
+        w_scale = ops.reshape(w_scale, (1, -1, *(1,) * (x.ndim - 2)))
+    return _requantized(node, found * x_scale * w_scale, scale, zero)

@@ -1,0 +1,269 @@
+"""Shapes: reshaping, moving axes, joining, cutting, padding; and tensors made from shapes."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.onnx import ops
+from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.types import CARRIERS, element
+
+if TYPE_CHECKING:
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.onnx.graph import Node
+
+
+def ints(values: Any) -> list[int]:
+    """Return values as Python's integers, in one row."""
+    return [int(one) for one in np.ravel(values)]
+
+
+@operator("Concat")
+def concat(node: Node, *xs: Tensor) -> Tensor:
+    """Return tensors joined along an axis."""
+    return ops.concat(xs, node.attr("axis", 1))
+
+
+@operator("Expand", host=(1,))
+def expand(node: Node, x: Tensor, shape: Array) -> Tensor:
+    """Return ``x`` repeated to the shape that it and ``shape`` broadcast to."""
+    return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
+
+
+@operator("Flatten")
+def flatten(node: Node, x: Tensor) -> Tensor:
+    """Return a matrix: the axes before ``axis`` are its rows."""
+    axis = node.attr("axis")
+    axis = axis + x.ndim if axis < 0 else axis
+    return ops.reshape(x, (math.prod(x.shape[:axis]), math.prod(x.shape[axis:])))
+
+
+@operator("Reshape", host=(1,))
+def reshape(node: Node, x: Tensor, shape: Array | None = None) -> Tensor:
+    """Return ``x`` in another shape; 0 is the length that is there, -1 what is left."""
+    wanted = list(node.attr("shape")) if shape is None else ints(shape)
+    if not node.attr("allowzero", 0):
+        wanted = [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
+    if x.size == 0 and -1 in wanted:
+        known = math.prod(n for n in wanted if n != -1)
+        wanted[wanted.index(-1)] = 0 if known else x.size
+    return ops.reshape(x, tuple(wanted))
+
+
+@operator("Transpose")
+def transpose(node: Node, x: Tensor) -> Tensor:
+    """Return ``x`` with its axes in another order."""
+    return ops.permute_dims(x, tuple(node.attr("perm") or range(x.ndim)[::-1]))
+
+
+@operator("Squeeze", host=(1,))
+def squeeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
+    """Return ``x`` without axes of length 1."""
+    given = node.attr("axes") if axes is None else ints(axes)
+    return ops.squeeze(x, None if given is None else tuple(given))
+
+
+@operator("Unsqueeze", host=(1,))
+def unsqueeze(node: Node, x: Tensor, axes: Array | None = None) -> Tensor:
+    """Return ``x`` with new axes of length 1, counted in the result."""
+    given = node.attr("axes") if axes is None else ints(axes)
+    ndim = x.ndim + len(given)
+    new = {axis % ndim for axis in given}
+    old = iter(x.shape)
+    return ops.reshape(x, tuple(1 if i in new else next(old) for i in range(ndim)))
+
+
+@operator("Slice", host=(1, 2, 3, 4))
+def cut(
+    node: Node,
+    x: Tensor,
+    starts: Array | None = None,
+    ends: Array | None = None,
+    axes: Array | None = None,
+    steps: Array | None = None,
+) -> Tensor:
+    """Return a part of ``x``: from, to and step along some axes."""
+    return x[cuts(node, x.shape, starts, ends, axes, steps)]
+
+
+def cuts(
+    node: Node,
+    shape: tuple[int, ...],
+    starts: Array | None,
+    ends: Array | None,
+    axes: Array | None,
+    steps: Array | None,
+) -> tuple[slice, ...]:
+    """Return the slices, one an axis, that ``Slice`` asks for."""
+    first = list(node.attr("starts")) if starts is None else ints(starts)
+    last = list(node.attr("ends") or ()) if ends is None else ints(ends)
+    along = node.attr("axes") if axes is None else ints(axes)
+    step = [1] * len(first) if steps is None else ints(steps)
+    found = [slice(None)] * len(shape)
+    for start, end, axis, stride in zip(
+        first, last, along or range(len(first)), step, strict=False
+    ):
+        length = shape[axis]
+        low, high = (0, length) if stride > 0 else (-1, length - 1)
+        begin = min(max(start + length if start < 0 else start, max(low, 0)), high)
+        stop = min(max(end + length if end < 0 else end, low), high)
+        found[axis] = slice(max(begin, 0), None if stop < 0 else stop, stride)
+        if length == 0 or (stride < 0 and begin < 0):
+            found[axis] = slice(0, 0)
+    return tuple(found)
+
+
+@operator("Split", host=(1,))
+def split(node: Node, x: Tensor, sizes: Array | None = None) -> tuple[Tensor, ...]:
+    """Return parts of ``x`` along an axis, of given sizes or nearly equal ones."""
+    axis = node.attr("axis")
+    given = node.attr("split") if sizes is None else ints(sizes)
+    return ops.split(x, list(given or _equal(x.shape[axis], node)), axis)
+
+
+def _equal(length: int, node: Node) -> list[int]:
+    count = node.attr("num_outputs") or len(node.outputs)
+    size = -(-length // count)
+    return [size] * (count - 1) + [length - size * (count - 1)]
+
+
+@operator("Tile", host=(1, 2))
+def tile(node: Node, x: Tensor, repeats: Array, axis: Array | None = None) -> Tensor:
+    """Return ``x`` repeated along its axes; before version 6 along one."""
+    if axis is None:
+        return ops.tile(x, tuple(ints(repeats)))
+    times = [1] * x.ndim
+    times[int(np.ravel(axis)[0])] = int(np.ravel(repeats)[0])
+    return ops.tile(x, tuple(times))
+
+
+@operator("Shape", raw=True)
+def shape_of(node: Node, x: Any) -> Array:
+    """Return the lengths of ``x``, or of some axes, on the host."""
+    lengths = (x.array if hasattr(x, "array") else x).shape
+    return np.array(lengths, np.int64)[node.attr("start", 0) : node.attr("end")]
+
+
+@operator("Size", raw=True)
+def size_of(node: Node, x: Any) -> Array:
+    """Return the number of elements, on the host."""
+    return np.array(math.prod((x.array if hasattr(x, "array") else x).shape), np.int64)
+
+
+@operator("Pad", host=(1, 2, 3))
+def pad(
+    node: Node,
+    x: Tensor,
+    pads: Array | None = None,
+    value: Array | None = None,
+    axes: Array | None = None,
+) -> Tensor:
+    """Return ``x`` with elements added at the ends of axes, or taken away where fewer than 0."""
+    widths = (node.attr("pads") or node.attr("paddings")) if pads is None else ints(pads)
+    along = list(range(x.ndim)) if axes is None else [a % x.ndim for a in ints(axes)]
+    pairs = [(0, 0)] * x.ndim
+    for i, axis in enumerate(along):
+        pairs[axis] = (widths[i], widths[i + len(along)])
+    if any(n < 0 for pair in pairs for n in pair):
+        x = x[
+            tuple(
+                slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True)
+            )
+        ]
+        pairs = [(max(0, a), max(0, b)) for a, b in pairs]
+    if node.attr("mode") != "constant":
+        return ops.pad(x, pairs, mode=node.attr("mode"))
+    fill = node.attr("value", 0) if value is None else np.asarray(value).item()
+    return ops.pad(x, pairs, constant_value=fill)
+
+
+@operator("CenterCropPad", host=(1,))
+def center_crop_pad(node: Node, x: Tensor, shape: Array) -> Tensor:
+    """Return the middle of ``x``, cut or padded with zeros to the lengths asked for."""
+    wanted = ints(shape)
+    axes = [axis % x.ndim for axis in node.attr("axes") or range(x.ndim)]
+    for axis, length in zip(axes, wanted, strict=True):
+        there = x.shape[axis]
+        if there > length:
+            first = (there - length) // 2
+            x = x[
+                tuple(
+                    slice(first, first + length) if i == axis else slice(None)
+                    for i in range(x.ndim)
+                )
+            ]
+        elif there < length:
+            before = (length - there) // 2
+            x = ops.pad(
+                x,
+                [(before, length - there - before) if i == axis else (0, 0) for i in range(x.ndim)],
+            )
+    return x
+
+
+@operator("ConstantOfShape", host=(0,))
+def constant_of_shape(node: Node, shape: Array) -> Tensor | Array:
+    """Return one value in a shape; of int64 on the host, as shapes are."""
+    value = node.attr("value")
+    value = np.zeros(1, np.float32) if value is None else value
+    lengths = tuple(ints(shape))
+    if value.dtype == np.int64 and math.prod(lengths) <= 64:
+        return np.full(lengths, value.item(), np.int64)
+    return ops.full(lengths, value.item(), CARRIERS[element(node.out_types[0])])
+
+
+@operator("EyeLike", raw=True)
+def eye_like(node: Node, x: Any) -> Tensor:
+    """Return ones on a diagonal of a matrix of the shape of ``x``."""
+    rows, columns = (x.array if hasattr(x, "array") else x).shape
+    return ops.eye(rows, columns, k=node.attr("k"), dtype=CARRIERS[element(node.out_types[0])])
+
+
+@operator("Range", host=(0, 1, 2))
+def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array | Tensor:
+    """Return numbers from ``start`` on, below ``limit``; integers on the host, as shapes are."""
+    first, last, step = (np.asarray(one).reshape(()) for one in (start, limit, delta))
+    if element(node.out_types[0]) == "int64":
+        every: Array = np.arange(int(first), int(last), int(step), dtype=np.int64)
+        return every
+    count = max(math.ceil((last.astype(np.float64) - first) / step.astype(np.float64)), 0)
+    if first.dtype.kind == "i":
+        return ops.arange(count, dtype="int32") * int(step) + int(first)
+    return ops.arange(float(count)) * float(step) + float(first)
+
+
+@operator("Trilu", host=(1,))
+def triangle(node: Node, x: Tensor, k: Array | None = None) -> Tensor:
+    """Return the upper or lower triangle of matrices, zeros elsewhere."""
+    offset = 0 if k is None else int(np.ravel(k)[0])
+    return (ops.triu if node.attr("upper") else ops.tril)(x, offset)
+
+
+@operator("DepthToSpace")
+def depth_to_space(node: Node, x: Tensor) -> Tensor:
+    """Return images with blocks made of channels."""
+    size = node.attr("blocksize")
+    batch, channels, height, width = x.shape
+    depth = channels // size**2
+    if node.attr("mode", "DCR") == "DCR":
+        blocks = ops.reshape(x, (batch, size, size, depth, height, width))
+        moved = ops.permute_dims(blocks, (0, 3, 4, 1, 5, 2))
+    else:
+        blocks = ops.reshape(x, (batch, depth, size, size, height, width))
+        moved = ops.permute_dims(blocks, (0, 1, 4, 2, 5, 3))
+    return ops.reshape(moved, (batch, depth, height * size, width * size))
+
+
+@operator("SpaceToDepth")
+def space_to_depth(node: Node, x: Tensor) -> Tensor:
+    """Return images with channels made of blocks."""
+    size = node.attr("blocksize")
+    batch, channels, height, width = x.shape
+    blocks = ops.reshape(x, (batch, channels, height // size, size, width // size, size))
+    order = (0, 3, 5, 1, 2, 4) if node.attr("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    moved = ops.permute_dims(blocks, order)
+    return ops.reshape(moved, (batch, channels * size**2, height // size, width // size))

@@ -1,0 +1,99 @@
+"""Where values of a graph are: which are known on the host before a run, which a device reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.onnx.types import element
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wgsl_kernels.onnx.graph import Constant, Graph, Node
+
+_NOT_RECORDED = frozenset({"complex128", "double", "string"})
+"""Element types that live on the host."""
+_FROM_SHAPES = frozenset({"Shape", "Size", "Range"})
+_READS = frozenset(
+    {
+        "ArrayFeatureExtractor",
+        "BitCast",
+        "Compress",
+        "Det",
+        "If",
+        "Loop",
+        "NonMaxSuppression",
+        "NonZero",
+        "RoiAlign",
+        "SequenceMap",
+        "Unique",
+    }
+)
+"""Operators that read values of the device, whatever their inputs are."""
+_DRAWS = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
+    | {"RandomUniformLike"}
+)
+
+
+def graphs_in(graph: Graph) -> Iterator[Graph]:
+    """Yield a graph and those among the attributes of its nodes."""
+    yield graph
+    for node in graph.nodes:
+        for inner in node.graphs():
+            yield from graphs_in(inner)
+
+
+def read_on_device(graph: Graph) -> dict[str, Constant]:
+    """Return the constants that a node wants as tensors, by name."""
+    every = list(graphs_in(graph))
+    constants = {name: one for inner in every for name, one in inner.constants.items()}
+    wanted = {
+        name: constants[name]
+        for inner in every
+        for node in inner.nodes
+        for i, name in enumerate(node.inputs)
+        if name in constants and i not in node.implementation.host
+    }
+    wanted.update(
+        (one.name, constants[one.name])
+        for inner in every
+        for one in inner.outputs
+        if one.name in constants
+    )
+    return wanted
+
+
+def reason_not_replayed(graph: Graph) -> str | None:
+    """Return why a captured run of the graph would not be right, or could not be: or None."""
+    for one in (*graph.inputs, *graph.outputs):
+        if not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED:
+            return f"{one.name!r} is of type {one.type}"
+    known = set(graph.constants)
+    for node in graph.nodes:
+        by_rounds = node.attr("reduction", "none") not in ("none", "add")
+        is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
+        if node.op in _READS or is_scatter or any(True for _ in node.graphs()):
+            return f"node {node.name!r} ({node.op}) reads values of the device"
+        if node.op in _DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
+            return f"node {node.name!r} ({node.op}) draws random numbers"
+        for i, name in enumerate(node.inputs):
+            if name and i in node.implementation.host and name not in known:
+                return f"node {node.name!r} ({node.op}) reads {name!r}, which the device computes"
+        hosted = next((one for one in node.out_types if element(one) in _NOT_RECORDED), None)
+        if hosted is not None:
+            return f"node {node.name!r} ({node.op}) gives {hosted}"
+        if _is_known(node, known):
+            known.update(name for name in node.outputs if name)
+    return None
+
+
+def _is_known(node: Node, known: set[str]) -> bool:
+    """Say whether a node's outputs are on the host, whatever the values of the inputs are."""
+    if node.op in _FROM_SHAPES or (node.op == "ConstantOfShape" and _is_int64(node)):
+        return True
+    return node.numpy is not None and all(name in known for name in node.inputs if name)
+
+
+def _is_int64(node: Node) -> bool:
+    return node.out_types[0] == "tensor(int64)"

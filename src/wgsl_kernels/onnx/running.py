@@ -1,0 +1,123 @@
+"""Running a graph: node by node, values on the device or, where they are shapes, on the host."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
+from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.onnx import ops
+from wgsl_kernels.onnx.graph import Constant
+from wgsl_kernels.onnx.narrow import fit
+from wgsl_kernels.onnx.types import carried, element, numpy_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.onnx.graph import Graph, Node
+
+_MISFITS = (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, ValueError)
+"""What arithmetic on lengths and axes raises where they do not fit."""
+
+Value = Any
+"""A tensor, an array on the host, a constant, a list of these, or None for what is left out."""
+
+
+def run_graph(
+    graph: Graph,
+    given: Sequence[Value],
+    around: Mapping[str, Value] | None = None,
+    observe: Callable[[Node, tuple[Value, ...]], None] | None = None,
+) -> tuple[Value, ...]:
+    """Return the outputs of a graph.
+
+    Args:
+        graph: What to run.
+        given: Its inputs, in order.
+        around: Values by name that it may read from outside.
+        observe: Called with each node and what it gave.
+    """
+    values = dict(around or {})
+    values.update(graph.constants)
+    values.update(zip((one.name for one in graph.inputs), given, strict=True))
+    for node, dead in zip(graph.nodes, graph.dead, strict=True):
+        given_to = [values[name] if name else None for name in node.inputs]
+        found = run_node(node, given_to, values)
+        if observe is not None:
+            observe(node, found)
+        values.update((name, one) for name, one in zip(node.outputs, found, strict=False) if name)
+        for name in dead:
+            del values[name]
+    return tuple(values[one.name] for one in graph.outputs)
+
+
+def run_node(node: Node, inputs: Sequence[Value], values: Mapping[str, Value]) -> tuple[Value, ...]:
+    """Return what a node gives, each output as its type has it; see `run_graph`."""
+    row = node.implementation
+    arrays = [one.array if isinstance(one, Constant) else one for one in inputs]
+    try:
+        if node.numpy is not None and arrays and all(map(_is_on_host, arrays)):
+            found = node.numpy(node, *arrays)
+        elif next(node.graphs(), None) is not None:
+            found = row.function(
+                node, lambda graph, given: run_graph(graph, given, values), *inputs
+            )
+        elif row.raw:
+            found = row.function(node, *inputs)
+        else:
+            found = row.function(
+                node, *(host(x) if i in row.host else device(x) for i, x in enumerate(inputs))
+            )
+    except WgslKernelsError as error:
+        error.add_note(f"in node {node.name!r} ({node.op})")
+        raise
+    except _MISFITS as error:
+        shapes = [list(x.shape) if hasattr(x, "shape") else type(x).__name__ for x in arrays]
+        raise ArgumentError(
+            f"{node.op} at {node.name!r}: inputs of shapes {shapes} do not fit each other, or its "
+            f"attributes: {error}."
+        ) from error
+    results = found if isinstance(found, tuple) else (found,)
+    return tuple(_fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False))
+
+
+def _is_on_host(x: Value) -> bool:
+    return x is None or (isinstance(x, np.ndarray) and x.dtype.kind in "ib" and x.size <= 4096)
+
+
+def _fitted(x: Value, type_: str) -> Value:
+    """Return what a node gave as its type has it."""
+    if isinstance(x, Tensor) and type_.startswith("tensor("):
+        return fit(x, element(type_))
+    if isinstance(x, (np.ndarray, np.generic)) and type_.startswith("tensor("):
+        return np.asarray(x, numpy_type(element(type_)))
+    return x
+
+
+def device(x: Value) -> Any:
+    """Return a value as a tensor; None and lists as they are."""
+    if isinstance(x, Constant):
+        return x.tensor
+    if isinstance(x, (np.ndarray, np.generic)):
+        return carried(x)
+    return x
+
+
+def host(x: Value) -> Any:
+    """Return a value as an array, waiting for it where it is on a device."""
+    if isinstance(x, Constant):
+        return x.array
+    if isinstance(x, (Tensor, Variable)):
+        return np.asarray(x.numpy())
+    return x
+
+
+def stacked(values: Sequence[Value], axis: int = 0) -> Tensor | Array:
+    """Return values of one shape as one, along a new axis."""
+    if all(isinstance(one, (np.ndarray, np.generic, Constant)) for one in values) and values:
+        return np.stack([host(one) for one in values], axis)
+    return ops.stack([device(one) for one in values], axis)

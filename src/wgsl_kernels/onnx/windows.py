@@ -1,0 +1,69 @@
+"""Windows of convolutions and poolings: their sizes, strides and the padding around the input."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from wgsl_kernels.onnx.graph import Node
+
+
+@dataclass(frozen=True)
+class Window:
+    """What a node's attributes say of its window, one number a spatial axis.
+
+    Attributes:
+        size: Elements.
+        strides: From one window to the next.
+        dilations: From one element to the next.
+        pads: Before each axis, then after each.
+        auto: ``NOTSET``, ``VALID``, ``SAME_UPPER`` or ``SAME_LOWER``.
+        ceil: Whether a window that ends outside counts.
+    """
+
+    size: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    pads: tuple[int, ...]
+    auto: str
+    ceil: bool
+
+    @classmethod
+    def of(cls, node: Node, size: tuple[int, ...] | None = None) -> Window:
+        """Return the window of a node; ``size`` is that of its filters."""
+        kernel = tuple(size or node.attr("kernel_shape"))
+        ones = (1,) * len(kernel)
+        auto = node.attr("auto_pad", "NOTSET")
+        pads = node.attr("pads") if auto == "NOTSET" else None
+        return cls(
+            kernel,
+            tuple(node.attr("strides") or ones),
+            tuple(node.attr("dilations") or ones),
+            tuple(pads or (0,) * 2 * len(kernel)),
+            auto,
+            bool(node.attr("ceil_mode", 0)),
+        )
+
+
+def padding(window: Window, lengths: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the elements to add before and after each axis, so that all windows are whole."""
+    found = []
+    count = len(window.size)
+    for i, length in enumerate(lengths):
+        span = (window.size[i] - 1) * window.dilations[i] + 1
+        stride = window.strides[i]
+        before, after = window.pads[i], window.pads[i + count]
+        if window.auto.startswith("SAME"):
+            more = max(0, (-(-length // stride) - 1) * stride + span - length)
+            before = more // 2 if window.auto == "SAME_UPPER" else more - more // 2
+            after = more - before
+        elif window.ceil:
+            steps = -(-(length + before + after - span) // stride)
+            if steps * stride >= length + before:  # it would begin in the padding
+                steps -= 1
+            after = max(after, steps * stride + span - length - before)
+        found.append((before, after))
+    return found

@@ -1,0 +1,74 @@
+"""The commands ``wgsl-kernels onnx``: what they print, write and how they end."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+from tests.from_onnx.graphs import FLOAT, model, network
+from typer.testing import CliRunner
+
+import wgsl_kernels as wk
+from wgsl_kernels.cli.onnx import app
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    onnx.save(network(), tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
+
+
+def test_run_takes_and_writes_arrays_by_name(file: Path, tmp_path: Path) -> None:
+    x = np.random.default_rng(2).standard_normal((2, 3, 12, 12)).astype(np.float32)
+    np.savez(tmp_path / "given.npz", x=x)
+    found = CliRunner().invoke(
+        app, ["run", str(file), "--input", f"{tmp_path}/given.npz", "--out", f"{tmp_path}/y.npz"]
+    )
+
+    assert found.exit_code == 0, found.output
+    assert found.output.startswith("y: float32[2, 5], from ")
+    with np.load(tmp_path / "y.npz") as kept:
+        np.testing.assert_array_equal(kept["y"], wk.onnx.load(file)(x).numpy())
+
+
+def test_show_lists_nodes_with_times_and_what_load_did(file: Path) -> None:
+    found = CliRunner().invoke(app, ["show", str(file), "--json"])
+    facts = json.loads(found.output)
+
+    assert facts["parameters"] == 565
+    assert facts["on load"].startswith("1 constants folded, 2 batch norms in convolutions")
+    assert [one["op"] for one in facts["nodes"]][:2] == ["Conv", "Relu"]
+    assert facts["nodes"][0]["outputs"] == "float32[1, 8, 6, 6]"
+    assert "Conv" in CliRunner().invoke(app, ["show", str(file)]).output
+
+
+@pytest.mark.gpu
+def test_parity_compares_backends_node_by_node(file: Path) -> None:
+    found = CliRunner().invoke(app, ["parity", str(file)])
+
+    assert found.exit_code == 0, found.output
+    assert found.output.startswith("7 nodes; worst: ")
+
+
+def test_coverage_fails_where_an_operator_is_not_known(tmp_path: Path) -> None:
+    odd = model([helper.make_node("Novel", ["x"], ["y"])], {"x": (FLOAT, [1])}, {"y": (FLOAT, [1])})
+    onnx.save(odd, tmp_path / "odd.onnx")
+    found = CliRunner().invoke(app, ["coverage", str(tmp_path / "odd.onnx")])
+
+    assert found.exit_code == 1
+    assert "not known" in found.output
+
+
+def test_a_bad_file_ends_with_a_message(tmp_path: Path) -> None:
+    (tmp_path / "text.onnx").write_text("no model")
+    found = CliRunner().invoke(app, ["run", str(tmp_path / "text.onnx")])
+
+    assert found.exit_code == 2
+    assert "text.onnx is no model of ONNX" in found.output.replace("\n", "")

@@ -1,0 +1,97 @@
+"""Saving functions as models of ONNX: what they give elsewhere and here, what is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import pytest
+from tests.from_onnx.graphs import peer
+
+import wgsl_kernels as wk
+from wgsl_kernels.onnx.kernels import RULES
+from wgsl_kernels.testing import all_samples
+from wgsl_kernels.testing.inputs import arrays_for
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from wgsl_kernels.testing import Sample
+
+UNSAID = {"complex64", "complex128", "float16", "int8", "string", "uint8"}
+"""Dtypes of which ONNX Runtime lacks many operators on the CPU."""
+
+
+def _written(kernel: str) -> list[Sample]:
+    """Return samples of a kernel that have inputs, and dtypes that the peer has."""
+    return [
+        one
+        for one in all_samples()
+        if one.kernel == kernel and not UNSAID & {str(a.dtype) for a in arrays_for(one)}
+    ]
+
+
+def _called(sample: Sample, /, **given: Any) -> Any:
+    return sample.f(*given.values(), **sample.attrs)
+
+
+@pytest.mark.parametrize("kernel", sorted(RULES))
+def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path: Path) -> None:
+    said = 0
+    for number, sample in enumerate(_written(kernel)[:6]):
+        arrays = {f"x{i}": a for i, a in enumerate(arrays_for(sample))}
+        f = functools.partial(_called, sample)
+        file = tmp_path / f"{number}.onnx"
+        with wk.use_backend("cpu"):
+            want = f(**{name: wk.tensor(a) for name, a in arrays.items()})
+            with contextlib.suppress(wk.ArgumentError):  # of this dtype, or with this attribute
+                wk.onnx.save(f, file, arrays)
+            if not file.exists():
+                continue
+            again = wk.onnx.load(file).numpy(**arrays)
+        wants = [want] if isinstance(want, wk.Tensor) else list(want)
+        for here, there, back in zip(wants, peer(file, arrays), again, strict=True):
+            assert there.dtype == here.numpy().dtype
+            near = 2e-6 * max(1.0, float(np.abs(here.numpy()).max(initial=0)))
+            np.testing.assert_allclose(there, here.numpy(), rtol=2e-5, atol=near)
+            np.testing.assert_allclose(back, here.numpy(), rtol=2e-5, atol=near)
+        said += 1
+    assert said
+
+
+def test_a_network_of_layers_is_saved_with_its_weights(tmp_path: Path) -> None:
+    wk.random.seed(0)
+    net = wk.nn.sequential(
+        wk.nn.conv(3, 8, 3, pad="same"),
+        wk.nn.batch_norm(8),
+        wk.relu,
+        lambda x: x.mean((1, 2)),
+        wk.nn.dense(8, 4),
+    )
+    x = np.random.default_rng(0).standard_normal((2, 10, 10, 3)).astype(np.float32)
+    wk.onnx.save(lambda images: {"logits": net(images)}, tmp_path / "net.onnx", {"images": x})
+    want = net(x).numpy()
+
+    np.testing.assert_allclose(
+        peer(tmp_path / "net.onnx", {"images": x})[0], want, rtol=1e-5, atol=1e-6
+    )
+    np.testing.assert_allclose(
+        wk.onnx.load(tmp_path / "net.onnx")(x).numpy(), want, rtol=1e-5, atol=1e-6
+    )
+    assert [one.name for one in onnx.load(tmp_path / "net.onnx").graph.output] == ["logits"]
+
+
+def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(
+    tmp_path: Path,
+) -> None:
+    def f(x: Any) -> Any:
+        return wk.sort(wk.nextafter(x, 0.0))
+
+    with pytest.raises(wk.ArgumentError, match=r"cannot say NextAfter at .*test_save\.py:\d+; "):
+        wk.onnx.save(f, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
+    with pytest.raises(wk.ArgumentError, match="output 'y' is a float; want a tensor"):
+        wk.onnx.save(lambda x: 1.0, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
+    assert list(tmp_path.iterdir()) == []
