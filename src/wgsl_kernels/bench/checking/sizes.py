@@ -227,13 +227,18 @@ def seconds_by_elements(
 def seconds_by(
     small: Case, medium: Case, run: Callable[[Case], None]
 ) -> Callable[[Case], float] | None:
-    """Return about how long a larger case takes, by two cases; None where they do not run."""
+    """Return about how long a larger case takes, by two cases; None where they do not run.
+
+    Those that have no elements tell nothing, either.
+    """
     try:
         times = [min(_timed(run, one) for _ in range(2)) for one in (small, medium)]
     except Exception:  # a shape rule refused the case
         return None
     elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
-    ratio = elements[1] / max(1, elements[0])
+    if not all(elements):
+        return None
+    ratio = elements[1] / elements[0]
     power = np.log(times[1] / times[0]) / np.log(max(ratio, 1.5))
     grows = float(np.clip(power, 1.0, 3.0))
     return lambda case: times[1] * (sum(one.size for one in case.arrays) / elements[1]) ** grows
