@@ -69,11 +69,14 @@ def of_dtype(sample: Sample, dtype: str) -> Case:
     if dtype == "int32" and any(int(low) >= int(high) for low, high in ranges_of(sample)):
         other = replace(other, low=-3, high=4)
     elif dtype == "int32":  # what rounds a quotient shows beyond the first few integers
-        other = replace(
-            other,
-            low=tuple([WIDER * low for low in lows]),
-            high=tuple([WIDER * high for high in highs]),
-        )
+        factors = [
+            WIDER if one == first and domain is None else 1
+            for one, domain in zip(sample.input_dtypes, sample.domains, strict=True)
+        ]
+        wide = [
+            (f * low, f * high) for f, (low, high) in zip(factors, ranges_of(sample), strict=True)
+        ]
+        other = replace(other, low=tuple(a for a, _ in wide), high=tuple(b for _, b in wide))
     with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
         return Case(other, dtype, tuple(arrays_for(other)))
 

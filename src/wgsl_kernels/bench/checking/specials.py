@@ -164,8 +164,8 @@ def shifted(sample: Sample) -> Iterator[Case]:
         if one.dtype != np.float32 or one.ndim == 0:
             moved.append(one)
             continue
-        high = sample.high[number] if isinstance(sample.high, tuple) else sample.high
-        mean = FAR_MEAN * (high - _least(sample, number))
+        low, high = ranges_of(sample)[number]
+        mean = FAR_MEAN * (high - low)
         moved.append(one + np.float32(mean) if _inside(sample, number, [mean]) else one)
     if any(one is not other for one, other in zip(arrays, moved, strict=True)):
         yield Case(sample, "large mean", tuple(moved))
