@@ -36,9 +36,11 @@ if TYPE_CHECKING:
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared
 as they stand."""
-WATCHED_SIZES = ("-> 0", "-> 1", "-> 65", "-> 257")
-"""The sizes, beside a sample's own, at which accesses are watched: of one workgroup and a little
-more, and of several rounds of a loop over the tiles of the largest."""
+WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
+"""The sizes, beside a sample's own, at which accesses are watched."""
+TILED_SIZE = "-> 257"
+"""The size at which those of kernels with workgroup memory are watched, too: a loop over tiles then
+has several rounds."""
 
 
 def rows_of(
@@ -228,7 +230,8 @@ class _KernelCheck:
 
     def _safe(self, sample: Sample) -> Iterator[Row]:
         one = self.on_gpu
-        sized = [case for case in sizes.sized(sample) if case.what.endswith(WATCHED_SIZES)]
+        watched = (*WATCHED_SIZES, TILED_SIZE) if _is_tiled(one, sample) else WATCHED_SIZES
+        sized = [case for case in sizes.sized(sample) if case.what.endswith(watched)]
         chosen = [
             one_case for one_case in (cases.plain(sample), *sized) if self.case in one_case.id
         ]
@@ -303,6 +306,15 @@ def _waived(row: Row, samples: Sequence[Sample]) -> Row:
         return row
     found = tuple([replace(one, waived=reasons.get(one.code, "")) for one in row.findings])
     return replace(row, findings=found, passed=not any(one.severity == "error" for one in found))
+
+
+def _is_tiled(subject: Subject, sample: Sample) -> bool:
+    """Say whether a shader that a sample runs has workgroup memory."""
+    try:
+        found = subject.dispatches(sample)
+    except Exception:  # said where values are compared
+        return False
+    return any("var<workgroup>" in one.module.source_map.composed.text for one in found)
 
 
 def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:

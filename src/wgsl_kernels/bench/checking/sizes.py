@@ -34,6 +34,8 @@ BEYOND = 1 << 16
 """Elements that an index of 16 bits cannot tell apart."""
 TIMED = (257, 1030)
 """Lengths whose times tell how long a large case takes."""
+SLOW = 0.125
+"""Seconds that the first of these may take."""
 LONG = 1 << 14
 """Elements of an input of float16 that is long: running sums of it lose their digits."""
 MOST_LARGE = (1 << 17) + 14
@@ -229,12 +231,16 @@ def seconds_by(
 ) -> Callable[[Case], float] | None:
     """Return about how long a larger case takes, by two cases; None where they do not run.
 
-    Those that have no elements tell nothing, either.
+    None, too, where the first takes so long that a larger one is not cheap, or they are empty.
     """
-    try:
-        times = [min(_timed(run, one) for _ in range(2)) for one in (small, medium)]
-    except Exception:  # a shape rule refused the case
-        return None
+    times: list[float] = []
+    for case in (small, medium):
+        try:
+            times.append(min(_timed(run, case) for _ in range(2)))
+        except Exception:  # a shape rule refused the case
+            return None
+        if times[0] > SLOW:
+            return None
     elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
     if not all(elements):
         return None
