@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +14,13 @@ from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
 from wgsl_kernels.bench.checking import bits, cases, safe, sizes, specials
 from wgsl_kernels.bench.checking.shrinking import shrunk
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, repeat, with_case
+from wgsl_kernels.bench.checking.subject import (
+    Subject,
+    findings_of,
+    repeat,
+    step_command,
+    with_case,
+)
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import (
     run_bounded,
@@ -45,7 +49,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.bench.comparison.judging import Mismatch
-    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -173,18 +176,6 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
 
 FEW = 1e-3
 """The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
-
-
-def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
-    """Return the command that steps through what a case gives at an index."""
-    name = case.sample.kernel
-    target = [name]
-    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
-        file = Path(origin.file)
-        here = Path.cwd()
-        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
-    place = f"[{','.join(map(str, index))}]"
-    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
 
 
 def _may_fall_either_way(case: Case, wrong: Mismatch) -> bool:
@@ -390,7 +381,7 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def defined(sample: Sample) -> Iterator[Case]:
-    """Yield a sample with other attributes, of which the exact results are finite, if there are."""
+    """Yield a sample with other attributes whose exact results are finite, or of a wrong shape."""
     for case in cases.varied(sample):
         with quiet():
             try:
