@@ -7,11 +7,14 @@ import wgsl_kernels as wk
 
 def attention(q, k, v):
     """Return softmax(q kᵀ / √depth) v, where no row sees a later one; all [heads, rows, depth]."""
-    scores = wk.engine().run_kernel("CausalScores", {"q": q, "k": k})
-    return wk.matmul(wk.softmax(scores), v)
+    return wk.matmul(wk.softmax(wk.run("CausalScores", q, k)), v)
 
 
-wk.signature("CausalScores")(lambda q, k, /: q.like(shape=(*q.shape[:2], k.shape[1])))
+@wk.signature("CausalScores")
+def _signature(q, k, /):
+    if len(q.shape) != 3 or q.shape[::2] != k.shape[::2]:
+        raise wk.ShapeError(f"CausalScores: q is {q.shape}, k {k.shape}; want equal heads, depth.")
+    return q.like(shape=(*q.shape[:2], k.shape[1]))
 
 
 @wk.cpu_kernel("CausalScores")

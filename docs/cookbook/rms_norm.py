@@ -10,7 +10,11 @@ def rms_norm(x, scale):
     return wk.engine().run_kernel("RmsNorm", {"x": x, "scale": scale}, {"axis": -1})
 
 
-wk.signature("RmsNorm")(lambda x, scale, /, *, axis=-1: x.like())
+@wk.signature("RmsNorm")
+def _signature(x, scale, /, *, axis=-1):
+    if scale.shape != x.shape[-1:]:
+        raise wk.ShapeError(f"RmsNorm: scale has shape {scale.shape}; want {x.shape[-1:]}.")
+    return x.like()
 
 
 @wk.cpu_kernel("RmsNorm")

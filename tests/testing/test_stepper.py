@@ -130,6 +130,20 @@ def test_what_is_printed_is_shown_with_its_label(tmp_path: Path) -> None:
     assert any(one.endswith("pair: (1, 1)") for one in str(trace).splitlines())
 
 
+def test_an_element_that_nobody_writes_is_said_to_be_one(tmp_path: Path) -> None:
+    text = (
+        "@group(0) @binding(0) var<storage, read> x: array<f32>;\n"
+        "@group(0) @binding(1) var<storage, read_write> y: array<f32>;\n"
+        "@compute @workgroup_size(8)\n"
+        "fn main(@builtin(local_invocation_index) i: u32) {\n"
+        "  if (i > 0u) { y[i] = x[i]; } // wrong\n}\n"
+    )
+    bug = SeededBug(text, np.ones(8, np.float32), (1,), float)
+
+    with pytest.raises(wk.ArgumentError, match=r"y\[0\], which no invocation writes; y\[1\] is"):
+        traced(bug, tmp_path, at="y[0]")
+
+
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [

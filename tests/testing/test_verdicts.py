@@ -9,6 +9,7 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.bench.checking import sizes, specials
+from wgsl_kernels.bench.comparison.checks import check_second_order
 from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.bench.pictures import painted, titled
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -202,6 +203,17 @@ def test_a_wrong_gradient_is_shown_with_its_input_and_what_is_common() -> None:
     facts = dict(found.evidence)
     assert {"got", "expected", "x", "wrong"} <= facts.keys()
     assert "all with x < -" in facts["wrong"]
+
+
+def test_the_values_that_are_shown_are_those_of_the_worst_gradient() -> None:
+    f = registered("Detached", lambda x: x * x, "fn op(x: T) -> T { return x * x; }", like_x)
+    wk.register_gradient("Detached", lambda dy, x: wk.tensor(dy.numpy(), dtype=dy.dtype) * (x + x))
+
+    row = check_second_order(Sample("Detached", f, ((5,),)))
+
+    shown = dict(row.evidence)
+    assert "dy of output" in row.note
+    assert shown["got"] == "0" != shown["expected"]
 
 
 def test_a_cause_is_told_once_with_where_else_it_shows() -> None:

@@ -132,8 +132,9 @@ class Wrong:
         }
         values = (np.array(self.value("values")),) if "values" in self.facts else None
         f = self.value("f", run)
-        dtype = self.facts.get("dtype", "float32")
-        return Sample(self.name, f, shapes, dtype, attrs, values=values, **facts)
+        dtypes = tuple(self.facts.get("dtype", "float32").split())
+        dtypes = dtypes * len(shapes) if len(dtypes) == 1 else dtypes
+        return Sample(self.name, f, shapes, dtypes, attrs, values=values, **facts)
 
     def forget(self) -> None:
         """Take it out of the registry."""

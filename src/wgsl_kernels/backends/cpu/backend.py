@@ -16,6 +16,7 @@ from wgsl_kernels.engine.environment.errors import (
     DTypeError,
     OutOfMemoryError,
     ShapeError,
+    WgslKernelsError,
 )
 from wgsl_kernels.engine.values.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.values.host import Array, default_dtype
@@ -222,6 +223,19 @@ def _dtype_name(array: Array) -> DType:
 
 
 def _checked(name: str, results: Sequence[Any], outputs: tuple[Spec, ...]) -> list[Array]:
+    try:
+        return _fitting(name, results, outputs)
+    except WgslKernelsError as error:
+        error.blames_kernel = True
+        raise
+
+
+def _fitting(name: str, results: Sequence[Any], outputs: tuple[Spec, ...]) -> list[Array]:
+    """Return results as arrays.
+
+    Raises:
+        ArgumentError, ShapeError, DTypeError: Count, shape or dtype is not the signature's.
+    """
     if len(results) != len(outputs):
         raise ArgumentError(
             f"{name}: the cpu kernel gave {len(results)} outputs, its signature says "

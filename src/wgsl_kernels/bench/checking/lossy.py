@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases
-from wgsl_kernels.bench.checking.right import values_of
-from wgsl_kernels.bench.comparison.judging import exact_of, states_bound, wide_inputs
+from wgsl_kernels.bench.checking import cases, specials
+from wgsl_kernels.bench.checking.right import is_elementwise, quiet, values_of
+from wgsl_kernels.bench.checking.subject import repeat
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.simulator.digits import PRECISION, wrong_bits
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.checking.subject import Subject
+    from wgsl_kernels.bench.comparison.judging import Mismatch
     from wgsl_kernels.bench.digits import LostDigits
     from wgsl_kernels.testing.report import Row
     from wgsl_kernels.testing.sample import Sample
@@ -68,6 +70,47 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
     line = at.source.strip().rstrip(";")
     words = f"{at.words} at {at.place}: {line}; in float64 the same text is right"
     return [found[0].with_evidence(digits=words), *found[1:]]
+
+
+def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample whose numbers are far from 0 and near each other, as E[x²] - m² has it wrong.
+
+    What is told is what the shader's formula loses: float64 of the same text is right, and results
+    hardly change with the last bits of the inputs.
+    """
+    for case in specials.shifted(sample):
+        if not is_elementwise(case):
+            with quiet():
+                yield _lost(subject, case)
+
+
+def _lost(subject: Subject, case: Case) -> list[Finding]:
+    try:
+        exact = exact_of(case.sample, case.arrays)
+        beside = exact_of(case.sample, specials.beside(case.arrays))
+        run = values_of(replace(case, sample=cases.grossly(case.sample)), "webgpu")
+        found = [
+            (dtype, np.where(_is_calm(one, other), values, one).astype(values.dtype))
+            for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
+        ]
+        wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
+    except Exception:  # a case that is refused is none
+        return []
+    at = None if wrong is None else _worst(subject, case, exact)
+    if wrong is None or at is None:
+        return []
+    words = f"{at.words} where the mean is large: got {wrong.got}, expected {wrong.expected}."
+    return [replace(at, code="lost-digits", words=words, evidence=_shown(wrong, case))]
+
+
+def _shown(wrong: Mismatch, case: Case) -> tuple[tuple[str, str], ...]:
+    evidence = (*wrong.evidence(), ("case", case.id), ("repeat", repeat(case)))
+    return tuple([pair for pair in evidence if pair[0] != "inputs"])
+
+
+def _is_calm(exact: Array, beside: Array) -> Array:
+    """Say which results change by less than is allowed with the last bits of the inputs."""
+    return np.asarray(np.abs(exact - beside) <= cases.GROSS / 8 * (1 + np.abs(exact)))
 
 
 def _width(case: Case, exact: Sequence[Array]) -> float:

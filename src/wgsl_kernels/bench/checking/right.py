@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +14,13 @@ from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
 from wgsl_kernels.bench.checking import bits, cases, safe, sizes, specials
 from wgsl_kernels.bench.checking.shrinking import shrunk
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, repeat, with_case
+from wgsl_kernels.bench.checking.subject import (
+    Subject,
+    findings_of,
+    repeat,
+    step_command,
+    with_case,
+)
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import (
     run_bounded,
@@ -25,9 +29,12 @@ from wgsl_kernels.bench.comparison.derived import (
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
 from wgsl_kernels.engine.environment.errors import (
     DeviceLostError,
+    DTypeError,
+    IndexOutOfRange,
     KernelFault,
     OutOfMemoryError,
     ShaderError,
+    WgslKernelsError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
@@ -42,7 +49,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.bench.comparison.judging import Mismatch
-    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -117,8 +123,8 @@ def _judged(
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
         alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
-    except Exception:  # a shape rule refused the case: on all backends alike
-        return []
+    except Exception as error:  # a shape rule refused the case: on all backends alike
+        return contradicted(subject, case, error, label)
     try:
         run = values_of(case, backend, make)
     except DeviceLostError:
@@ -157,20 +163,19 @@ def _judged(
     return [subject.finding(code, words, evidence=evidence)]
 
 
+def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> list[Finding]:
+    """Return a finding where the CPU kernel gave another shape than the signature says.
+
+    Of anything else that is raised the signature, or NumPy, refused the case.
+    """
+    is_of_kernel = isinstance(error, WgslKernelsError) and error.blames_kernel
+    if not is_of_kernel or isinstance(error, DTypeError) or not case.is_meant:
+        return []
+    return with_case(findings_of(error, subject, "wrong-shape"), label)
+
+
 FEW = 1e-3
 """The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
-
-
-def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
-    """Return the command that steps through what a case gives at an index."""
-    name = case.sample.kernel
-    target = [name]
-    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
-        file = Path(origin.file)
-        here = Path.cwd()
-        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
-    place = f"[{','.join(map(str, index))}]"
-    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
 
 
 def _may_fall_either_way(case: Case, wrong: Mismatch) -> bool:
@@ -221,6 +226,11 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         if seconds is not None and seconds(case) < CHEAP:
             found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
             yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
+    for small, medium, largest in sizes.long(sample):
+        seconds = sizes.seconds_by(small, medium, _run)
+        if seconds is not None and seconds(largest) < CHEAP:
+            found = at_size(subject, replace(largest, sample=cases.grossly(largest.sample)))
+            yield [one for one in found if one.code != "runaway-loop"]
 
 
 def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
@@ -302,7 +312,7 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if not _is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
-        if case.what in ("huge", "tiny") and not _is_elementwise(case):
+        if case.what in ("huge", "tiny") and not is_elementwise(case):
             continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
 
@@ -310,16 +320,46 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with integers at their edges, where a kernel computes with them.
 
-    Of other kernels they are indices or sizes, and the largest would make arrays of that size.
+    Of other kernels they are indices or sizes, and the largest would make arrays of that size:
+    these are tried with numbers a little beyond the lengths of their tensors.
     """
-    cases_at_edges = list(specials.edges(sample))
-    if not cases_at_edges or not _is_elementwise(cases.plain(sample)):
+    if not any(one.startswith(("int", "uint")) for one in sample.input_dtypes):
         return
-    for case in cases_at_edges:
-        yield judged(subject, case, "webgpu", "wrong-at-edge")
+    if is_elementwise(cases.plain(sample)):
+        for case in specials.edges(sample):
+            yield judged(subject, case, "webgpu", "wrong-at-edge")
+    else:
+        for case in specials.indices(sample):
+            yield _at_index(subject, case)
 
 
-def _is_elementwise(case: Case) -> bool:
+def _at_index(subject: Subject, case: Case) -> list[Finding]:
+    """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
+    with quiet():
+        try:
+            exact_of(case.sample, case.arrays)
+            bits.alone(case.sample, case.arrays)
+        except IndexOutOfRange:
+            return []
+        except IndexError:  # NumPy refuses them: then the shader must not read there
+            return _outside(subject, case)
+        except Exception:  # the signature refuses them, or what raises is told of elsewhere
+            return []
+    found = explained(subject, case, judged(subject, case, "webgpu", "wrong-at-edge"))
+    return found or _outside(subject, case)  # memory may give what is right by chance
+
+
+def _outside(subject: Subject, case: Case) -> list[Finding]:
+    """Return the accesses of a case that are outside of an array; none where it reports them."""
+    try:
+        bits.alone(case.sample, case.arrays)
+        seen = safe.watched(subject, case)
+    except Exception:  # it reports them, or raises where values are compared
+        return []
+    return [one for one in seen if one.code.startswith("out-of-bounds")]
+
+
+def is_elementwise(case: Case) -> bool:
     """Say whether every result has the shape to which the inputs broadcast."""
     try:
         shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
@@ -337,16 +377,20 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """
     for case in defined(sample):
         found = judged(subject, case, "webgpu", "wrong-for-attribute")
-        yield [one for one in found if one.code == "wrong-for-attribute"]
+        yield [one for one in found if one.code in ("wrong-for-attribute", "wrong-shape")]
 
 
 def defined(sample: Sample) -> Iterator[Case]:
-    """Yield a sample with other attributes, of which the exact results are finite."""
+    """Yield a sample with other attributes whose exact results are finite, or of a wrong shape."""
     for case in cases.varied(sample):
         with quiet():
             try:
                 exact = exact_of(case.sample, case.arrays)
-            except Exception:  # the signature refused the value
+            except WgslKernelsError as error:
+                if error.blames_kernel:
+                    yield case
+                continue
+            except Exception:  # NumPy refused the value
                 continue
         if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
             yield case

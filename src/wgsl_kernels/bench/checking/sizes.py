@@ -32,10 +32,14 @@ BOTH = 129
 """A length above two workgroups, for two axes at once; the second is two more."""
 BEYOND = 1 << 16
 """Elements that an index of 16 bits cannot tell apart."""
+TIMED = (257, 1030)
+"""Lengths whose times tell how long a large case takes."""
+SLOW = 0.125
+"""Seconds that the first of these may take."""
 LONG = 1 << 14
 """Elements of an input of float16 that is long: running sums of it lose their digits."""
-MOST_LARGE = 1 << 17
-"""Elements of an input of a case that is large."""
+MOST_LARGE = (1 << 17) + 14
+"""Elements of an input of a case that is large: twice a length above 65,536."""
 
 
 def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
@@ -89,8 +93,10 @@ def _shaped(
 def _case(sample: Sample, what: str, most: int) -> Case | None:
     with np.errstate(over="ignore"):  # what float16 cannot hold is infinite
         arrays = tuple(arrays_for(sample))
-    is_large = max((one.size for one in arrays), default=0) > most
-    return None if is_large else Case(sample, what, arrays, is_unforeseen=what.startswith("shapes"))
+    if max((one.size for one in arrays), default=0) > most:
+        return None
+    is_untied = what.startswith("shapes")
+    return Case(sample, what, arrays, is_unforeseen=is_untied, is_meant=not is_untied)
 
 
 def named(sample: Sample, text: str) -> Case | None:
@@ -189,6 +195,19 @@ def large(sample: Sample) -> Iterator[Case]:
             yield case
 
 
+def long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
+    """Yield the sample with one length beyond 65,536 and short others, behind two shorter ones."""
+    if not _is_drawn(sample) or len(lengths := lengths_of(sample)) < 2:
+        return
+    for length in lengths:
+        short = {one: min(one, 2) for one in lengths}
+        sizes = (*TIMED, BEYOND + 7)
+        found = [resized(sample, {**short, length: one}, MOST_LARGE) for one in sizes]
+        small, medium, largest = found
+        if small is not None and medium is not None and largest is not None:
+            yield small, medium, largest
+
+
 def seconds_by_elements(
     sample: Sample, run: Callable[[Case], None]
 ) -> Callable[[Case], float] | None:
@@ -199,20 +218,36 @@ def seconds_by_elements(
         run: Runs a case; it raises where a shape rule refuses it.
     """
     for length in lengths_of(sample)[::-1]:
-        pair = [resized(sample, {length: one}, MOST_LARGE) for one in (257, 1030)]
-        small, medium = pair
-        if small is None or medium is None:
-            continue
-        try:
-            times = [min(_timed(run, one) for _ in range(2)) for one in (small, medium)]
-        except Exception:  # a shape rule refused the case
-            continue
-        elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
-        ratio = elements[1] / max(1, elements[0])
-        power = np.log(times[1] / times[0]) / np.log(max(ratio, 1.5))
-        grows = float(np.clip(power, 1.0, 3.0))
-        return lambda case: times[1] * (sum(one.size for one in case.arrays) / elements[1]) ** grows
+        small, medium = (resized(sample, {length: one}, MOST_LARGE) for one in TIMED)
+        if small is not None and medium is not None:
+            seconds = seconds_by(small, medium, run)
+            if seconds is not None:
+                return seconds
     return None
+
+
+def seconds_by(
+    small: Case, medium: Case, run: Callable[[Case], None]
+) -> Callable[[Case], float] | None:
+    """Return about how long a larger case takes, by two cases; None where they do not run.
+
+    None, too, where the first takes so long that a larger one is not cheap, or they are empty.
+    """
+    times: list[float] = []
+    for case in (small, medium):
+        try:
+            times.append(min(_timed(run, case) for _ in range(2)))
+        except Exception:  # a shape rule refused the case
+            return None
+        if times[0] > SLOW:
+            return None
+    elements = [sum(one.size for one in case.arrays) for case in (small, medium)]
+    if not all(elements):
+        return None
+    ratio = elements[1] / elements[0]
+    power = np.log(times[1] / times[0]) / np.log(max(ratio, 1.5))
+    grows = float(np.clip(power, 1.0, 3.0))
+    return lambda case: times[1] * (sum(one.size for one in case.arrays) / elements[1]) ** grows
 
 
 def _timed(run: Callable[[Case], None], case: Case) -> float:

@@ -128,6 +128,58 @@ def edges(sample: Sample) -> Iterator[Case]:
         yield Case(sample, f"edges of input {alone}", tuple(mixed))
 
 
+def indices(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with integers that are no indices of its tensors: -1, and beyond each axis.
+
+    One input at a time has them, unless the sample says by a domain which numbers it may have.
+    """
+    if sample.values is not None or sample.make is not None or "edges" in sample.special:
+        return
+    arrays = arrays_for(sample)
+    for number, one in enumerate(arrays):
+        lengths = {n for at, other in enumerate(arrays) if at != number for n in other.shape}
+        least = [-1] if one.dtype.kind == "i" else []
+        beyond = [*least, *sorted(n + more for n in lengths for more in (0, 3))]
+        if one.dtype.kind not in "iu" or not one.size or not lengths:
+            continue
+        if sample.domains[number] is None:
+            mixed = [
+                _cycled(one, beyond, 0) if at == number else other
+                for at, other in enumerate(arrays)
+            ]
+            yield Case(sample, f"no indices in input {number}", tuple(mixed))
+
+
+FAR_MEAN = 512.0
+"""How far the mean is from 0, in widths of the range that numbers are drawn from."""
+
+
+def shifted(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with a mean that is large against the deviation of its float32 inputs."""
+    if sample.values is not None or sample.make is not None:
+        return
+    arrays = arrays_for(sample)
+    moved: list[Array] = []
+    for number, one in enumerate(arrays):
+        if one.dtype != np.float32 or one.ndim == 0:
+            moved.append(one)
+            continue
+        low, high = ranges_of(sample)[number]
+        mean = FAR_MEAN * (high - low)
+        moved.append(one + np.float32(mean) if _inside(sample, number, [mean]) else one)
+    if any(one is not other for one, other in zip(arrays, moved, strict=True)):
+        yield Case(sample, "large mean", tuple(moved))
+
+
+def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """Return inputs of which each float is the next above or below, in turn."""
+    found: list[Array] = []
+    for one in arrays:
+        to = np.resize(np.array([np.inf, -np.inf], np.float32), one.shape)
+        found.append(np.nextafter(one, to) if one.dtype == np.float32 else one)
+    return tuple(found)
+
+
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
     wanted = [0, info.max, 31, 1, 32, 33]

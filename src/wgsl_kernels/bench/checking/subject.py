@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
@@ -143,3 +145,15 @@ def repeat(case: Case, what: str = "") -> str:
     """Return the arguments of a command that runs one case again."""
     label = f"{case.id}{f', {what}' if what else ''}"
     return f'--only {case.sample.kernel} --case "{label}"'
+
+
+def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
+    """Return the command that steps through what a case gives at an index."""
+    name = case.sample.kernel
+    target = [name]
+    if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
+        file = Path(origin.file)
+        here = Path.cwd()
+        target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
+    place = f"[{','.join(map(str, index))}]"
+    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])

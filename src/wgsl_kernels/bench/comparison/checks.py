@@ -255,8 +255,9 @@ class _Worst:
         allowed, error = tolerance(expected, factor, noise), distance(a, expected)
         before = self._ratio
         self.see(what, error, allowed, spacing(np.abs(expected), np.float32), places)
-        if self._ratio > before and x is not None and x.shape == a.shape:
-            self._evidence = _shown(a, expected, error, allowed, x)
+        if self._ratio > before:
+            inputs = [] if x is None or x.shape != a.shape else [x]
+            self._evidence = _shown(a, expected, error, allowed, inputs)
 
     def see(
         self, what: str, error: Array, allowed: Array, unit: Array, places: Array | None = None
@@ -284,17 +285,17 @@ class _Worst:
 
 
 def _shown(
-    a: Array, expected: Array, error: Array, allowed: Array, x: Array
+    a: Array, expected: Array, error: Array, allowed: Array, inputs: Sequence[Array]
 ) -> tuple[tuple[str, str], ...]:
     """Return what shows that gradients are wrong: the worst one, its input, what all have."""
     wrong = ~(error <= allowed)
     with np.errstate(all="ignore"):
         ratio = np.where(error == 0, 0.0, error / allowed)
     at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-    common = pattern(wrong, [x], ["x"])
+    common = pattern(wrong, inputs, ["x"] * len(inputs))
     return (
         ("got", f"{a[at]:.9g}"),
         ("expected", f"{expected[at]:.9g}"),
-        ("x", f"{x[at]:.9g}"),
+        *[("x", f"{one[at]:.9g}") for one in inputs],
         ("wrong", f"{int(wrong.sum())} of {wrong.size} elements{common and f', {common}'}"),
     )

@@ -14,7 +14,8 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
-from wgsl_kernels.bench.comparison.judging import bound_of, states_bound
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
+from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, states_bound
 from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 PLAIN = 4.0
 """Units in the last place that are allowed where nothing is known."""
+UNIT = 2.0**-24
+"""What a float32 is off where it is rounded, relative to it."""
 OF_REFERENCE = 0.5
 """Units in the last place that the exact result is off when it is rounded."""
 
@@ -109,7 +112,9 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
             found.append((one.dtype, one.numpy()))
             known = len(seen.found) == before + 1
             ranges.append(seen.found[before] if known else None)
-    bounds = [_bound_of(one, values) for one, (_, values) in zip(ranges, found, strict=True)]
+    sums = _sums_of_product(sample, tensors) if None in ranges else None
+    plain = ulp(PLAIN) if sums is None else either(offsets(sums, sums, OF_REFERENCE), ulp(PLAIN))
+    bounds = [_bound_of(one, values, plain) for one, (_, values) in zip(ranges, found, strict=True)]
     is_known = [one is not None for one in ranges]
     doubtful = sum(one.unbounded for one in ranges if one is not None)
     if all(is_known):
@@ -118,7 +123,8 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
             words += f"; {PLAIN:g} ULP for {doubtful} elements that it does not bound"
     else:
         reason = seen.reasons[0] if seen.reasons else "no shader ran"
-        words = f"{PLAIN:g} ULP, as the tree is out of reach: {reason}"
+        least = f"{PLAIN:g} ULP" if sums is None else f"sums of absolute terms, or {PLAIN:g} ULP"
+        words = f"{least}, as the tree is out of reach: {reason}"
     return BoundedResults(found, bounds, words, [_bounded(one) for one in ranges])
 
 
@@ -130,9 +136,28 @@ def _bounded(range_: Range | None) -> Array | None:
     return np.isfinite(below) & np.isfinite(above) & np.isfinite(range_.v)
 
 
-def _bound_of(range_: Range | None, values: Array) -> Bound:
+def _sums_of_product(sample: Sample, tensors: Sequence[Tensor]) -> Array | None:
+    """Return what a product's sums may be off, None for other forms.
+
+    That is n u / (1 - n u) times the sum of the terms' absolute values, with n the longest sum
+    there can be; the kernel gives them for absolute values of its inputs, so that one which
+    changes its terms may be allowed less.
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.5.
+    """
+    kernel = get_kernel(sample.kernel, "webgpu")
+    product = None if kernel is None else kernel.func
+    if not isinstance(product, ProductForm) or set(product.file().functions) & {"finish", "term"}:
+        return None
+    if any(one.dtype != "float32" for one in tensors):
+        return None
+    arrays = [np.abs(one.numpy()) for one in tensors]
+    off = max((length for one in arrays for length in one.shape), default=0) * UNIT
+    return off / (1 - off) * np.abs(exact_of(sample, arrays)[0])
+
+
+def _bound_of(range_: Range | None, values: Array, plain: Bound) -> Bound:
     if range_ is None:
-        return ulp(PLAIN)
+        return plain
     below, above = range_.errors()
     if np.iscomplexobj(values):
         return _complex_bound(below, above, values.shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 1 << 28
 """Bytes of memory that is kept of all dispatches."""
+MOST_ELEMENTS = 1 << 12
+"""Elements of a result that are looked at for the first one that is written."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +100,7 @@ class SteppedCall:
 
     def names(self) -> list[str]:
         """Return what shaders call the results, "" for one that no shader writes."""
-        found = [
-            self._writer(one, tuple([0] * one.ndim)) if one.size else None for one in self.outputs
-        ]
+        found = [self._first(one) if one.size else None for one in self.outputs]
         return ["" if one is None else one.name for one in found]
 
     def place(self, name: str, index: tuple[int, ...] | None) -> ElementPlace:
@@ -119,11 +120,21 @@ class SteppedCall:
             output = self.outputs[chosen[0]]
             at = tuple([0] * output.ndim) if index is None else index
             found = self._writer(output, _checked(at, output, names[chosen[0]]))
+            if found is None and (first := self._first(output)) is not None:
+                raise ArgumentError(
+                    f"step: at is {names[chosen[0]]}{list(at)}, which no invocation writes; "
+                    f"{first.label} is the first element that one writes."
+                )
         if found is not None:
             return found
         listed = ", ".join(dict.fromkeys(filter(None, names))) or "none that a shader writes"
         what = f"{name!r}" if name else "of a result"
         raise ArgumentError(f"step: at is {what}; results: {listed}.")
+
+    def _first(self, output: Tensor) -> ElementPlace | None:
+        """Return the first element of a result that an invocation wrote, None where none did."""
+        looked_at = islice(np.ndindex(output.shape), MOST_ELEMENTS)
+        return next(filter(None, (self._writer(output, index) for index in looked_at)), None)
 
     def _writer(self, output: Tensor, index: tuple[int, ...]) -> ElementPlace | None:
         array: GpuArray = output._array_on(find_driver("simulator"))

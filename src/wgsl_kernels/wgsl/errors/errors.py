@@ -15,7 +15,13 @@ REFUSED = "does-not-compile"
 
 
 class WgslKernelsError(ShortTraceback, Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose.
+
+    Attributes:
+        blames_kernel: Whether a kernel gave other than its signature says.
+    """
+
+    blames_kernel = False
 
     def __str__(self) -> str:
         """Return the message as it was written, also where the built-in would quote it."""

@@ -65,6 +65,7 @@ right    error   wrong-where-folded     values outside of the bound where the gr
 right    error   wrong-at-edge          values outside of the bound of integers at their edges
 right    error   wrong-for-attribute    values outside of the bound for another attribute
 right    error   wrong-configuration    values outside of the bound for another configuration
+right    error   wrong-shape            a shape other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
@@ -77,6 +78,7 @@ right    error   nan-result             NaN where all that the kernel reads is f
 right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
 right    warning bound-wider-than-result a bound that roundings make wider than the result
+right    error   lost-digits            values whose digits the shader's own formula loses
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
 gradient error   wrong-gradient         a gradient that differences contradict
 gradient error   wrong-second-order     a second gradient that differences contradict

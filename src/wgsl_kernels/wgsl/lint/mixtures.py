@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.types.kinds import (
     BOOL,
+    U32,
     Scalar,
     Vector,
     conversion_rank,
@@ -32,6 +33,9 @@ def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tu
         return said, True
     if one == two and isinstance(left, Vector) and isinstance(right, Vector):
         return f"{said} The vectors have {left.size} and {right.size} components.", True
+    if operator in ("<<", ">>"):
+        by: Type = Vector(right.size, U32) if isinstance(right, Vector) else U32
+        return f"{said} A shift is by a u32: write {by}({_bare(texts[1])}).", True
     if {one.name, two.name} == {"f16", "f32"}:
         is_right = two.name == "f32"
         shown = texts[1] if is_right else texts[0]
