@@ -78,8 +78,8 @@ def gradient_by_products(
     query, key, value = (arrays[name] for name in ("query", "key", "value"))
     plan = Products(gpu, sizes, mask, causal=causal, scale=scale)
     q, k, v = plan.grouped(query, key, value)
-    log_sums, level, dy = (gpu.contiguous(arrays[name]) for name in ("log_sums", "level", "dy"))
-    upstream = plan.groups_of(dy, sizes.rows)
+    upstream = plan.groups_of(arrays["dy"], sizes.rows)
+    log_sums, level = (gpu.contiguous(arrays[name]) for name in ("log_sums", "level"))
     of_query: list[GpuArray] = []
     of_key: dict[int, GpuArray] = {}
     of_value: dict[int, GpuArray] = {}
