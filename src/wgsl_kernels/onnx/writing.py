@@ -90,7 +90,8 @@ def _named(found: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
         outputs = dict(found) if isinstance(found, dict) else {_free("y", inputs): found}
     if not outputs:
         raise ArgumentError(f"save: f gave {found}; want a tensor at least.")
-    for name, one in outputs.items():
+    names: list[Any] = list(outputs)
+    for name, one in zip(names, outputs.values(), strict=True):
         if not isinstance(name, str) or not name or name in inputs:
             raise ArgumentError(
                 f"save: an output is called {name!r}; want a name that no input has."
