@@ -66,7 +66,8 @@ def _methods(found: list[Op]) -> str:
 def _typed(op: ast.FunctionDef) -> str:
     """Return what a method takes and gives: what the op does, without names of modules."""
     arguments = re.sub(r"^\w+: \w+", "self", ast.unparse(op.args))
-    return re.sub(r"\b\w+\.(?=[A-Z])", "", f"({arguments}) -> {ast.unparse(op.returns)}")
+    returns = "None" if op.returns is None else ast.unparse(op.returns)
+    return re.sub(r"\b\w+\.(?=[A-Z])", "", f"({arguments}) -> {returns}")
 
 
 def _aliases(found: list[Op]) -> str:

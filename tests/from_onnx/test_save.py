@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -97,6 +98,40 @@ def test_a_network_of_layers_is_saved_with_its_weights(tmp_path: Path) -> None:
         wk.onnx.load(tmp_path / "net.onnx")(x).numpy(), want, rtol=1e-5, atol=1e-6
     )
     assert [one.name for one in onnx.load(tmp_path / "net.onnx").graph.output] == ["logits"]
+
+
+@pytest.mark.parametrize(
+    ("f", "outputs"),
+    [
+        (lambda y: y * 3.0, ["y_"]),
+        (lambda y0: (y0 * 3.0, y0 - 1.0), ["y0_", "y1"]),
+        (lambda c0: wk.sin(c0) * 3.0, ["y"]),
+        (lambda v0_0: wk.sin(v0_0) * 3.0, ["y"]),
+        (lambda x: {"c0": wk.sin(x) * 3.0, "v0_0": x - 1.0, "v1_0": x}, ["c0", "v0_0", "v1_0"]),
+    ],
+)
+def test_names_of_the_callers_meet_none_of_ours(f: Any, outputs: list[str], tmp_path: Path) -> None:
+    (name,) = inspect.signature(f).parameters
+    x = np.array([0.5, -2.0], np.float32)
+    wk.onnx.save(f, tmp_path / "f.onnx", {name: x})
+    found = f(wk.tensor(x))
+    if isinstance(found, wk.Tensor):
+        found = [found]
+    wants = found.values() if isinstance(found, dict) else found
+
+    assert [one.name for one in onnx.load(tmp_path / "f.onnx").graph.output] == outputs
+    again = wk.onnx.load(tmp_path / "f.onnx").numpy(**{name: x})
+    for want, there, here in zip(wants, peer(tmp_path / "f.onnx", {name: x}), again, strict=True):
+        np.testing.assert_allclose(there, want.numpy(), rtol=1e-6)
+        np.testing.assert_allclose(here, want.numpy(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["x", "", 1])
+def test_an_output_needs_a_name_of_its_own(name: Any, tmp_path: Path) -> None:
+    with pytest.raises(wk.ArgumentError, match=f"an output is called {name!r}; want a name"):
+        wk.onnx.save(lambda x: {name: x * 2.0}, tmp_path / "f.onnx", {"x": np.ones(2, np.float32)})
+    with pytest.raises(wk.ArgumentError, match=r"f gave \{\}; want a tensor at least"):
+        wk.onnx.save(lambda x: {}, tmp_path / "f.onnx", {"x": np.ones(2, np.float32)})
 
 
 def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(

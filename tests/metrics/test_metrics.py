@@ -110,6 +110,10 @@ def test_metrics_are_saved_as_other_trees_are(tmp_path: Path) -> None:
         (lambda m: m.recall().update([0, 1], [0.5]), "Recall.update: labels has shape"),
         (lambda m: m.top_k_accuracy(0), "k is 0"),
         (lambda m: m.auc(1), "bins is 1"),
+        (
+            lambda m: m.confusion_matrix(2).update([0], [[0.1, 0.2, 0.9]]),
+            "ConfusionMatrix.update: predictions has 3 classes; want 2",
+        ),
         (lambda m: wk.confusion_matrix([0], [0], 2, weights=[1.0, 2.0]), "weights has shape"),
     ],
 )

@@ -124,6 +124,19 @@ def test_the_residuals_and_singular_values_have_gradients() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_an_infinite_element_has_no_solution_that_looks_like_one(backend: str) -> None:
+    a = np.array([[[np.inf, 1.0], [1.0, 2.0]], [[1.0, 0.0], [0.0, 0.0]]], np.float32)
+    with wk.use_backend(backend):
+        solution = linalg.lstsq(a, np.ones((2, 1), np.float32)).solution.numpy()
+        inverse = linalg.pinv(a).numpy()
+
+    assert np.isnan(solution[0]).all()
+    assert np.isnan(inverse[0]).all()
+    np.testing.assert_array_equal(solution[1], [[1.0], [0.0]])
+    np.testing.assert_array_equal(inverse[1], a[1])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
     ("call", "error", "words"),
     [
@@ -158,6 +171,11 @@ def test_the_residuals_and_singular_values_have_gradients() -> None:
             lambda: linalg.solve_triangular([[1.0, 2.0], [0.0, 0.0]], [1.0, 1.0]),
             wk.ArgumentError,
             "MatrixTriangularSolve.*singular matrix",
+        ),
+        (
+            lambda: linalg.lstsq([[np.nan, 1.0], [0.0, 1.0]], [1.0, 1.0]),
+            wk.ArgumentError,
+            "MatrixSolveLs.*: SVD did not converge",
         ),
     ],
 )

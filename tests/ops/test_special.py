@@ -68,6 +68,20 @@ def test_derivatives_of_any_order_agree_with_mpmath(backend: str, n: int) -> Non
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("n", [2, 33, 34])
+def test_terms_of_both_sides_that_overflow_or_cancel_leave_the_sum(backend: str, n: int) -> None:
+    x = np.array([-0.5, -2.5, -20.5, -0.3, -7.3, -20.25, -33.625, -1e-30], np.float32)
+    with mpmath.workdps(100):
+        exact = np.array([float(psi(n, float(one))) for one in x])
+    with wk.use_backend(backend):
+        found = wk.polygamma(x, n=n).numpy()
+
+    with np.errstate(over="ignore"):
+        rounded = exact.astype(np.float32)
+    np.testing.assert_allclose(found, rounded, rtol=(4 * n + 12) * 2.0**-23)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_lgamma_is_differentiated_four_times(backend: str) -> None:
     x = np.array([0.75, 3.5, -1.25], np.float32)
     f: Any = wk.lgamma

@@ -134,8 +134,9 @@ def test_what_cannot_be_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         wk.train.cast_trainable(_net(), "int32")
     with pytest.raises(wk.ArgumentError, match="LossScale: optimizer is 3; want an optimizer"):
         wk.train.LossScale(3)  # type: ignore[arg-type]  # as a user might
-    with pytest.raises(wk.ArgumentError, match="LossScale: scale is 0"):
-        wk.train.LossScale(wk.train.SGD(0.1), scale=0)
+    for scale in (0, 1e-46, 1e39, np.inf, np.nan):  # which would be 0 or infinite for ever
+        with pytest.raises(wk.ArgumentError, match=r"LossScale: scale is .* float32 has"):
+            wk.train.LossScale(wk.train.SGD(0.1), scale=scale)
     with pytest.raises(wk.ArgumentError, match="growth_interval is 0"):
         wk.train.LossScale(wk.train.SGD(0.1), growth_interval=0)
     net = _net()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 _SAME = (
     "Abs", "Acos", "Acosh", "Add", "Asin", "Asinh", "Atan", "Atan2", "Atanh", "BitwiseAnd", "Ceil",
@@ -88,7 +88,7 @@ _WITH_ATTRIBUTES: dict[str, tuple[str, dict[str, tuple[str, Any]]]] = {
 
 
 def _kernel(name: str, attrs: dict[str, tuple[str, Any]]) -> Callable[..., Tensor]:
-    def call(node: Node, *xs: Tensor) -> Tensor:
+    def call(node: OnnxNode, *xs: Tensor) -> Tensor:
         given = {ours: node.attr(theirs, default) for ours, (theirs, default) in attrs.items()}
         return run(name, *xs, **given)
 
@@ -116,18 +116,18 @@ for _name, (_ours, _attrs) in _WITH_ATTRIBUTES.items():
 
 
 @rule("AddN")
-def add_n(node: Node, *xs: Tensor) -> Tensor:
+def add_n(node: OnnxNode, *xs: Tensor) -> Tensor:
     """Return the sum of tensors of one shape."""
     return run("AddN", list(xs))
 
 
 @rule("Einsum")
-def einsum(node: Node, *xs: Tensor) -> Tensor:
+def einsum(node: OnnxNode, *xs: Tensor) -> Tensor:
     """Return the sum of products that an equation names."""
     return run("Einsum", list(xs), equation=node.attrs["equation"])
 
 
 @rule("TopKV2", host=(1,), outputs=2)
-def top_k(node: Node, x: Tensor, k: Any) -> tuple[Tensor, ...]:
+def top_k(node: OnnxNode, x: Tensor, k: Any) -> tuple[Tensor, ...]:
     """Return the largest elements of each row, and where they are."""
     return run_many("TopK", x, k=int(k), sorted=node.attr("sorted", True))

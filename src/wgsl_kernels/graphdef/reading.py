@@ -17,7 +17,7 @@ from wgsl_kernels.graphdef.attributes import (
     lengths_of,
 )
 from wgsl_kernels.graphdef.rules import RULES
-from wgsl_kernels.onnx.graph import Constant, Graph, Node, ValueInfo
+from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode, ValueInfo
 from wgsl_kernels.onnx.registry import Operator
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class _Reader:
             raise ArgumentError(f"load_graph_model: no weight is called {name!r}, as a Const is.")
         return self._weights[name]
 
-    def _node(self, name: str, inputs: list[str]) -> Node:
+    def _node(self, name: str, inputs: list[str]) -> OnnxNode:
         op, attrs = self._nodes[name]["op"], self._attrs[name]
         rule = RULES[op]
         if not rule.takes(len(inputs)):
@@ -219,7 +219,7 @@ class _Reader:
             raise ArgumentError(f"load_graph_model: {op} at {name!r} has {count} outputs.")
         rule = rule.for_node(len(inputs), count)
         of_integers = _dtype_of(attrs) in INTEGERS
-        return Node(
+        return OnnxNode(
             op=op,
             domain="tensorflow",
             name=name,
@@ -272,9 +272,9 @@ def _source(text: Any) -> _Source:
     return _Source(name, int(place))
 
 
-def _giving(values: list[str], names: list[str]) -> Node:
+def _giving(values: list[str], names: list[str]) -> OnnxNode:
     """Return the node that gives the outputs under the names of the signature."""
-    return Node(
+    return OnnxNode(
         op="_Retval",
         domain="tensorflow",
         name="outputs",

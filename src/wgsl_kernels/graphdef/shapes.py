@@ -14,14 +14,14 @@ import numpy as np
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.graphdef.attributes import ELEMENTS
 from wgsl_kernels.graphdef.rules import rule
-from wgsl_kernels.onnx import ops
 from wgsl_kernels.onnx.types import CARRIERS
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.dtypes import DTypeName
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 _MOST = 1 << 24
@@ -58,36 +58,36 @@ def _lengths(x: Any) -> Array:
 
 
 @rule("Shape", raw=True)
-def shape_of(node: Node, x: Any) -> Array:
+def shape_of(node: OnnxNode, x: Any) -> Array:
     """Return the lengths of ``x``, on the host."""
     return _lengths(x)
 
 
 @rule("ShapeN", raw=True, outputs="N")
-def shapes_of(node: Node, *xs: Any) -> tuple[Array, ...]:
+def shapes_of(node: OnnxNode, *xs: Any) -> tuple[Array, ...]:
     """Return the lengths of tensors, on the host."""
     return tuple(map(_lengths, xs))
 
 
 @rule("Size", raw=True)
-def size_of(node: Node, x: Any) -> Array:
+def size_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of elements, on the host."""
     return np.array(math.prod(_lengths(x).tolist()), np.int32)
 
 
 @rule("Rank", raw=True)
-def rank_of(node: Node, x: Any) -> Array:
+def rank_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of axes, on the host."""
     return np.array(_lengths(x).size, np.int32)
 
 
 @rule("Reshape", host=(1,), numpy=lambda node, x, shape: x.reshape(ints(shape)))
-def reshape(node: Node, x: Tensor, shape: Array) -> Tensor:
+def reshape(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` in another shape."""
     return ops.reshape(x, ints(shape))
 
 
-def _squeezed(node: Node, x: Any) -> tuple[int, ...]:
+def _squeezed(node: OnnxNode, x: Any) -> tuple[int, ...]:
     axes = node.attr("squeeze_dims") or node.attr("axis") or range(x.ndim)
     chosen = {a % x.ndim for a in axes if node.attr("squeeze_dims") or x.shape[a] == 1}
     if any(x.shape[a] != 1 for a in chosen):
@@ -96,42 +96,42 @@ def _squeezed(node: Node, x: Any) -> tuple[int, ...]:
 
 
 @rule("Squeeze", numpy=lambda node, x: x.reshape(_squeezed(node, x)))
-def squeeze(node: Node, x: Tensor) -> Tensor:
+def squeeze(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` without axes of length 1."""
     return ops.reshape(x, _squeezed(node, x))
 
 
 @rule("ExpandDims", host=(1,), numpy=lambda node, x, axis: np.expand_dims(x, int(axis)))
-def expand_dims(node: Node, x: Tensor, axis: Array) -> Tensor:
+def expand_dims(node: OnnxNode, x: Tensor, axis: Array) -> Tensor:
     """Return ``x`` with a new axis of length 1."""
     return ops.expand_dims(x, int(axis))
 
 
 @rule("Transpose", host=(1,), numpy=lambda node, x, perm: x.transpose(ints(perm)))
-def transpose(node: Node, x: Tensor, perm: Array) -> Tensor:
+def transpose(node: OnnxNode, x: Tensor, perm: Array) -> Tensor:
     """Return ``x`` with its axes in another order."""
     return ops.permute_dims(x, ints(perm))
 
 
 @rule("ReverseV2", host=(1,), numpy=lambda node, x, axes: np.flip(x, ints(axes)))
-def reverse(node: Node, x: Tensor, axes: Array) -> Tensor:
+def reverse(node: OnnxNode, x: Tensor, axes: Array) -> Tensor:
     """Return ``x`` in reverse along axes."""
     return ops.flip(x, ints(axes))
 
 
-def _broadcast_on_host(node: Node, x: Array, shape: Array) -> Array:
+def _broadcast_on_host(node: OnnxNode, x: Array, shape: Array) -> Array:
     bounded(math.prod(ints(shape)))
     return np.broadcast_to(x, ints(shape))
 
 
 @rule("BroadcastTo", host=(1,), numpy=_broadcast_on_host)
-def broadcast_to(node: Node, x: Tensor, shape: Array) -> Tensor:
+def broadcast_to(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` repeated to a shape."""
     return ops.broadcast_to(x, ints(shape))
 
 
 @rule("BroadcastArgs", host=(0, 1), numpy=lambda node, a, b: broadcast_shape(a, b))
-def broadcast_args(node: Node, a: Array, b: Array) -> Array:
+def broadcast_args(node: OnnxNode, a: Array, b: Array) -> Array:
     """Return the shape to which two broadcast."""
     return broadcast_shape(a, b)
 
@@ -141,55 +141,55 @@ def broadcast_shape(a: Array, b: Array) -> Array:
     return np.array(np.broadcast_shapes(ints(a), ints(b)), np.int32)
 
 
-def _tiled_on_host(node: Node, x: Array, times: Array) -> Array:
+def _tiled_on_host(node: OnnxNode, x: Array, times: Array) -> Array:
     bounded(x.size * math.prod(ints(times)))
     return np.tile(x, ints(times))
 
 
 @rule("Tile", host=(1,), numpy=_tiled_on_host)
-def tile(node: Node, x: Tensor, times: Array) -> Tensor:
+def tile(node: OnnxNode, x: Tensor, times: Array) -> Tensor:
     """Return ``x`` repeated along its axes."""
     return ops.tile(x, ints(times))
 
 
 @rule("ConcatV2", host=(-1,), numpy=lambda node, *given: np.concatenate(given[:-1], int(given[-1])))
-def concat(node: Node, *given: Any) -> Tensor:
+def concat(node: OnnxNode, *given: Any) -> Tensor:
     """Return tensors joined along an axis, which comes last."""
     return ops.concat(list(given[:-1]), int(given[-1]))
 
 
 @rule("Concat", host=(0,), numpy=lambda node, axis, *given: np.concatenate(given, int(axis)))
-def concat_by_first(node: Node, axis: Array, *given: Tensor) -> Tensor:
+def concat_by_first(node: OnnxNode, axis: Array, *given: Tensor) -> Tensor:
     """Return tensors joined along an axis, which comes first."""
     return ops.concat(list(given), int(axis))
 
 
 @rule("Pack", numpy=lambda node, *xs: np.stack(xs, node.attr("axis", 0)))
-def pack(node: Node, *xs: Tensor) -> Tensor:
+def pack(node: OnnxNode, *xs: Tensor) -> Tensor:
     """Return tensors of one shape along a new axis."""
     return ops.stack(list(xs), node.attr("axis", 0))
 
 
 @rule("Unpack", outputs="num", numpy=lambda node, x: tuple(np.moveaxis(x, node.attr("axis", 0), 0)))
-def unpack(node: Node, x: Tensor) -> tuple[Tensor, ...]:
+def unpack(node: OnnxNode, x: Tensor) -> tuple[Tensor, ...]:
     """Return the slices of ``x`` along an axis, without it."""
     axis = node.attr("axis", 0)
     return tuple(ops.squeeze(one, axis) for one in ops.split(x, x.shape[axis], axis))
 
 
 @rule("Split", host=(0,), outputs="num_split")
-def split(node: Node, axis: Array, x: Tensor) -> tuple[Tensor, ...]:
+def split(node: OnnxNode, axis: Array, x: Tensor) -> tuple[Tensor, ...]:
     """Return equal parts of ``x``."""
     return ops.split(x, node.attrs["num_split"], int(axis))
 
 
 @rule("SplitV", host=(1, 2), outputs="num_split")
-def split_by_sizes(node: Node, x: Tensor, sizes: Array, axis: Array) -> tuple[Tensor, ...]:
+def split_by_sizes(node: OnnxNode, x: Tensor, sizes: Array, axis: Array) -> tuple[Tensor, ...]:
     """Return parts of ``x`` of given lengths."""
     return ops.split(x, list(ints(sizes)), int(axis))
 
 
-def _slice(node: Node, x: Any, begin: Array, size: Array) -> Any:
+def _slice(node: OnnxNode, x: Any, begin: Array, size: Array) -> Any:
     cuts = zip(x.shape, ints(begin), ints(size), strict=True)
     ends = [(n, first, n if count == -1 else first + count) for n, first, count in cuts]
     if any(not 0 <= first <= last <= n for n, first, last in ends):
@@ -200,7 +200,7 @@ def _slice(node: Node, x: Any, begin: Array, size: Array) -> Any:
 rule("Slice", host=(1, 2), numpy=_slice)(_slice)
 
 
-def _strided_slice(node: Node, x: Any, begin: Array, end: Array, strides: Array) -> Any:
+def _strided_slice(node: OnnxNode, x: Any, begin: Array, end: Array, strides: Array) -> Any:
     """Return the part of ``x`` that Python's index of the same kind gives."""
 
     def is_set(mask: str, i: int) -> bool:
@@ -231,56 +231,56 @@ rule("StridedSlice", host=(1, 2, 3), numpy=_strided_slice)(_strided_slice)
 
 
 @rule("Pad", "PadV2", host=(1, 2))
-def pad(node: Node, x: Tensor, widths: Array, value: Array | None = None) -> Tensor:
+def pad(node: OnnxNode, x: Tensor, widths: Array, value: Array | None = None) -> Tensor:
     """Return ``x`` with elements of one value around it."""
     fill = 0 if value is None else value.item()
     return ops.pad(x, pairs(widths), constant_value=fill)
 
 
 @rule("MirrorPad", host=(1,))
-def mirror_pad(node: Node, x: Tensor, widths: Array) -> Tensor:
+def mirror_pad(node: OnnxNode, x: Tensor, widths: Array) -> Tensor:
     """Return ``x`` with its mirror image around it."""
     return ops.pad(x, pairs(widths), mode=str(node.attrs["mode"]).lower())
 
 
 @rule("SpaceToBatchND", host=(1, 2))
-def space_to_batch(node: Node, x: Tensor, block: Array, widths: Array) -> Tensor:
+def space_to_batch(node: OnnxNode, x: Tensor, block: Array, widths: Array) -> Tensor:
     """Return ``x`` with blocks of space moved into the batch."""
     return run("SpaceToBatchND", x, block_shape=ints(block), paddings=pairs(widths))
 
 
 @rule("BatchToSpaceND", host=(1, 2))
-def batch_to_space(node: Node, x: Tensor, block: Array, crops: Array) -> Tensor:
+def batch_to_space(node: OnnxNode, x: Tensor, block: Array, crops: Array) -> Tensor:
     """Return ``x`` with blocks of space taken out of the batch."""
     return run("BatchToSpaceND", x, block_shape=ints(block), crops=pairs(crops))
 
 
-def _filled_on_host(node: Node, shape: Array, value: Array) -> Array:
+def _filled_on_host(node: OnnxNode, shape: Array, value: Array) -> Array:
     bounded(math.prod(ints(shape)))
     return np.full(ints(shape), value)
 
 
 @rule("Fill", host=(0, 1), numpy=_filled_on_host)
-def fill(node: Node, shape: Array, value: Array) -> Tensor:
+def fill(node: OnnxNode, shape: Array, value: Array) -> Tensor:
     """Return one value in a shape."""
     return ops.full(ints(shape), value.item(), carrier(node.attrs["T"]))
 
 
 @rule("Range", host=(0, 1, 2))
-def arange(node: Node, start: Array, limit: Array, delta: Array) -> Array:
+def arange(node: OnnxNode, start: Array, limit: Array, delta: Array) -> Array:
     """Return numbers from ``start`` on, before ``limit``, on the host as shapes are."""
     bounded((limit.item() - start.item()) / delta.item())
     return np.arange(start.item(), limit.item(), delta.item(), dtype=start.dtype)
 
 
 @rule("LinSpace", host=(0, 1, 2))
-def linspace(node: Node, start: Array, stop: Array, num: Array) -> Array:
+def linspace(node: OnnxNode, start: Array, stop: Array, num: Array) -> Array:
     """Return numbers evenly spaced, both ends included."""
     return np.linspace(start.item(), stop.item(), bounded(num.item()), dtype=np.float32)
 
 
 @rule("OneHot", host=(1, 2, 3))
-def one_hot(node: Node, indices: Tensor, depth: Array, on: Array, off: Array) -> Tensor:
+def one_hot(node: OnnxNode, indices: Tensor, depth: Array, on: Array, off: Array) -> Tensor:
     """Return ``on`` at each index along a new axis, ``off`` elsewhere."""
     found = ops.one_hot(
         indices,

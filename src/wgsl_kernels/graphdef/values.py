@@ -13,25 +13,25 @@ from wgsl_kernels.engine.autodiff.autodiff import stop_gradient as stopped
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.graphdef.rules import rule
 from wgsl_kernels.graphdef.shapes import carrier, ints
-from wgsl_kernels.onnx import ops
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 
 def _reduction(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def reduce(node: Node, x: Tensor, axes: Array) -> Tensor:
+    def reduce(node: OnnxNode, x: Tensor, axes: Array) -> Tensor:
         return op(x, ints(axes), keepdims=node.attr("keep_dims", False))
 
     return reduce
 
 
 def _reduced_on_host(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(node: Node, x: Array, axes: Array) -> Any:
+    def reduce(node: OnnxNode, x: Array, axes: Array) -> Any:
         return function(x, axis=ints(axes), keepdims=node.attr("keep_dims", False))
 
     return reduce
@@ -50,77 +50,77 @@ rule("Mean", host=(1,))(_reduction(ops.mean))
 
 
 @rule("EuclideanNorm", host=(1,))
-def euclidean_norm(node: Node, x: Tensor, axes: Array) -> Tensor:
+def euclidean_norm(node: OnnxNode, x: Tensor, axes: Array) -> Tensor:
     """Return the root of the sum of squares along axes."""
     return ops.sqrt(_reduction(ops.sum)(node, ops.square(x), axes))
 
 
 @rule("ArgMax", "ArgMin", host=(1,))
-def extreme_place(node: Node, x: Tensor, axis: Array | None = None) -> Tensor:
+def extreme_place(node: OnnxNode, x: Tensor, axis: Array | None = None) -> Tensor:
     """Return the index of the largest or smallest element along an axis."""
     return run(node.op, x, axis=0 if axis is None else int(axis))
 
 
 @rule("Cumsum", "Cumprod", host=(1,))
-def cumulative(node: Node, x: Tensor, axis: Array) -> Tensor:
+def cumulative(node: OnnxNode, x: Tensor, axis: Array) -> Tensor:
     """Return sums or products of the elements up to each."""
     options = {name: node.attr(name, False) for name in ("exclusive", "reverse")}
     return run(node.op, x, axis=int(axis), **options)
 
 
 @rule("FloorDiv", numpy=lambda node, a, b: np.floor_divide(a, b))
-def floor_div(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def floor_div(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return quotients rounded down."""
     return ops.floor_divide(a, b)
 
 
 @rule("DivNoNan")
-def div_no_nan(node: Node, a: Tensor, b: Tensor) -> Tensor:
+def div_no_nan(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
     """Return quotients, 0 where the divisor is 0."""
     return ops.div_no_nan(a, b)
 
 
 @rule("ClipByValue", host=(1, 2))
-def clip_by_value(node: Node, x: Tensor, low: Array, high: Array) -> Tensor:
+def clip_by_value(node: OnnxNode, x: Tensor, low: Array, high: Array) -> Tensor:
     """Return ``x`` within two bounds."""
     return run("ClipByValue", x, clip_value_min=low.item(), clip_value_max=high.item())
 
 
 @rule("StopGradient")
-def stop_gradient(node: Node, x: Tensor) -> Tensor:
+def stop_gradient(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x``, through which no gradient flows."""
     return stopped(x)
 
 
 @rule("Cast", numpy=lambda node, x: x.astype(carrier(node.attrs["DstT"])))
-def cast(node: Node, x: Tensor) -> Tensor:
+def cast(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` in another dtype."""
     return ops.astype(x, carrier(node.attrs["DstT"]))
 
 
 @rule("SelectV2", numpy=lambda node, condition, t, e: np.where(condition, t, e))
-def select(node: Node, condition: Tensor, t: Tensor, e: Tensor) -> Tensor:
+def select(node: OnnxNode, condition: Tensor, t: Tensor, e: Tensor) -> Tensor:
     """Return ``t`` where a condition holds, else ``e``; all three broadcast."""
     shape = np.broadcast_shapes(condition.shape, t.shape, e.shape)
     return run("Select", ops.broadcast_to(condition, shape), t, e)
 
 
 @rule("Select")
-def select_rows(node: Node, condition: Tensor, t: Tensor, e: Tensor) -> Tensor:
+def select_rows(node: OnnxNode, condition: Tensor, t: Tensor, e: Tensor) -> Tensor:
     """Return ``t`` where a condition holds, else ``e``; a condition of one axis picks rows."""
     if condition.ndim == 1 and t.ndim > 1:
         condition = ops.reshape(condition, (-1, *(1,) * (t.ndim - 1)))
     return run("Select", ops.broadcast_to(condition, t.shape), t, e)
 
 
-def _gathered_on_host(node: Node, x: Array, indices: Array, axis: Any = 0) -> Any:
+def _gathered_on_host(node: OnnxNode, x: Array, indices: Array, axis: Any = 0) -> Any:
     if node.attr("batch_dims", 0):
         raise ValueError("batch_dims of what is on the host")
     return np.take(x, indices, int(axis))
 
 
 @rule("Gather", "GatherV2", host=(2,), numpy=_gathered_on_host)
-def gather(node: Node, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
+def gather(node: OnnxNode, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
     """Return the slices of ``x`` that indices name along an axis."""
     return run(
         "GatherV2", x, indices, axis=int(axis) % x.ndim, batch_dims=node.attr("batch_dims", 0)
@@ -128,59 +128,61 @@ def gather(node: Node, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
 
 
 @rule("GatherNd")
-def gather_nd(node: Node, x: Tensor, indices: Tensor) -> Tensor:
+def gather_nd(node: OnnxNode, x: Tensor, indices: Tensor) -> Tensor:
     """Return the parts of ``x`` that rows of indices name."""
     return run("GatherNd", x, indices)
 
 
 @rule("ScatterNd", host=(2,))
-def scatter_nd(node: Node, indices: Tensor, updates: Tensor, shape: Array) -> Tensor:
+def scatter_nd(node: OnnxNode, indices: Tensor, updates: Tensor, shape: Array) -> Tensor:
     """Return zeros in a shape with updates added where rows of indices name."""
     return run("ScatterNd", indices, updates, shape=ints(shape))
 
 
 @rule("SparseToDense", host=(1,))
 def sparse_to_dense(
-    node: Node, indices: Tensor, shape: Array, values: Tensor, default: Tensor
+    node: OnnxNode, indices: Tensor, shape: Array, values: Tensor, default: Tensor
 ) -> Tensor:
     """Return a default value in a shape, with values where indices name."""
     return run("SparseToDense", indices, values, default, output_shape=ints(shape))
 
 
 @rule("Bincount", host=(1,))
-def bincount(node: Node, x: Tensor, size: Array, weights: Tensor) -> Tensor:
+def bincount(node: OnnxNode, x: Tensor, size: Array, weights: Tensor) -> Tensor:
     """Return how often each integer occurs, or the sums of its weights."""
     return run("Bincount", x, weights, size=int(size))
 
 
 @rule("DenseBincount", host=(1,))
-def dense_bincount(node: Node, x: Tensor, size: Array, weights: Tensor) -> Tensor:
+def dense_bincount(node: OnnxNode, x: Tensor, size: Array, weights: Tensor) -> Tensor:
     """Return counts of each row; see `bincount`."""
     binary = node.attr("binary_output", False)
     return run("DenseBincount", x, weights, size=int(size), binary_output=binary)
 
 
 @rule("Unique", reads=True, outputs=2)
-def unique(node: Node, x: Tensor) -> tuple[Tensor, ...]:
+def unique(node: OnnxNode, x: Tensor) -> tuple[Tensor, ...]:
     """Return the different elements in the order in which they come, and where each is."""
     return run_many("Unique", x, axis=0)
 
 
 @rule("Where", reads=True)
-def where(node: Node, x: Tensor) -> Tensor:
+def where(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the indices of what is not 0, in rows."""
     return ops.stack(list(ops.nonzero(x)), 1)
 
 
 @rule("ResizeBilinear", "ResizeNearestNeighbor", host=(1,))
-def resize(node: Node, images: Tensor, size: Array) -> Tensor:
+def resize(node: OnnxNode, images: Tensor, size: Array) -> Tensor:
     """Return images in another size."""
     options = {name: node.attr(name, False) for name in ("align_corners", "half_pixel_centers")}
     return run(node.op, images, size=ints(size), **options)
 
 
 @rule("CropAndResize", host=(3,))
-def crop_and_resize(node: Node, image: Tensor, boxes: Tensor, which: Tensor, size: Array) -> Tensor:
+def crop_and_resize(
+    node: OnnxNode, image: Tensor, boxes: Tensor, which: Tensor, size: Array
+) -> Tensor:
     """Return parts of images, all in one size."""
     return run(
         "CropAndResize",
@@ -195,7 +197,7 @@ def crop_and_resize(node: Node, image: Tensor, boxes: Tensor, which: Tensor, siz
 
 @rule("NonMaxSuppressionV3", host=(2, 3, 4), reads=True)
 def suppress(
-    node: Node, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array
+    node: OnnxNode, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array
 ) -> Tensor:
     """Return the indices of boxes by falling score that do not overlap one before."""
     return run("NonMaxSuppressionV3", boxes, scores, **_limits(most, iou, least))
@@ -203,7 +205,7 @@ def suppress(
 
 @rule("NonMaxSuppressionV4", host=(2, 3, 4), reads=True, outputs=2)
 def suppress_padded(
-    node: Node, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array
+    node: OnnxNode, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array
 ) -> tuple[Tensor, ...]:
     """Return indices of boxes, perhaps padded, and how many they are."""
     padded = node.attr("pad_to_max_output_size", False)
@@ -213,7 +215,13 @@ def suppress_padded(
 
 @rule("NonMaxSuppressionV5", host=(2, 3, 4, 5), reads=True, outputs=2)
 def suppress_softly(
-    node: Node, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array, sigma: Array
+    node: OnnxNode,
+    boxes: Tensor,
+    scores: Tensor,
+    most: Array,
+    iou: Array,
+    least: Array,
+    sigma: Array,
 ) -> tuple[Tensor, ...]:
     """Return indices of boxes, and the scores that they have in the end."""
     limits = _limits(most, iou, least)

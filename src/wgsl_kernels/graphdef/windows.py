@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.graphdef.rules import rule
-from wgsl_kernels.onnx import ops
+from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.onnx.graph import Node
+    from wgsl_kernels.onnx.graph import OnnxNode
 
 _ACTIVATIONS = {"Relu", "Relu6", "Elu", "Sigmoid", "Tanh", "LeakyRelu", "Prelu"}
 
 
-def _spatial(node: Node, name: str) -> tuple[int, ...]:
+def _spatial(node: OnnxNode, name: str) -> tuple[int, ...]:
     """Return what an attribute with a number for each axis says of the axes of space."""
     every = node.attr(name)
     if every is None:
@@ -35,7 +35,7 @@ def _spatial(node: Node, name: str) -> tuple[int, ...]:
     return tuple(n for i, n in enumerate(every) if i not in (0, first))
 
 
-def _window(node: Node, *, dilated: bool = True) -> dict[str, Any]:
+def _window(node: OnnxNode, *, dilated: bool = True) -> dict[str, Any]:
     """Return the attributes that kernels of convolution and pooling share."""
     pad: Any = str(node.attrs["padding"]).lower()
     if pad == "explicit":
@@ -50,7 +50,7 @@ def _window(node: Node, *, dilated: bool = True) -> dict[str, Any]:
 
 
 def _convolution(kernel: str) -> Callable[..., Tensor]:
-    def convolve(node: Node, x: Tensor, filters: Tensor) -> Tensor:
+    def convolve(node: OnnxNode, x: Tensor, filters: Tensor) -> Tensor:
         return run(kernel, x, filters, **_window(node))
 
     return convolve
@@ -62,14 +62,14 @@ rule("DepthwiseConv2d", "DepthwiseConv2dNative")(_convolution("DepthwiseConv2dNa
 
 
 @rule("Conv2DBackpropInput", host=(0,))
-def conv2d_backprop_input(node: Node, shape: Any, filters: Tensor, dy: Tensor) -> Tensor:
+def conv2d_backprop_input(node: OnnxNode, shape: Any, filters: Tensor, dy: Tensor) -> Tensor:
     """Return a transposed convolution, into images of a given shape."""
     lengths = tuple(int(n) for n in shape)
     return run("Conv2DBackpropInput", dy, filters, input_shape=lengths, **_window(node))
 
 
 @rule("Dilation2D")
-def dilation2d(node: Node, x: Tensor, filters: Tensor) -> Tensor:
+def dilation2d(node: OnnxNode, x: Tensor, filters: Tensor) -> Tensor:
     """Return the largest sums of images and a filter."""
     return run(
         "Dilation2D",
@@ -82,7 +82,7 @@ def dilation2d(node: Node, x: Tensor, filters: Tensor) -> Tensor:
 
 
 def _pooling(kernel: str) -> Callable[..., Tensor]:
-    def pool(node: Node, x: Tensor) -> Tensor:
+    def pool(node: OnnxNode, x: Tensor) -> Tensor:
         return run(kernel, x, filter_size=_spatial(node, "ksize"), **_window(node, dilated=False))
 
     return pool
@@ -93,7 +93,7 @@ for _name in ("AvgPool", "AvgPool3D", "MaxPool", "MaxPool3D"):
 
 
 @rule("MaxPoolWithArgmax", outputs=2)
-def max_pool_with_argmax(node: Node, x: Tensor) -> tuple[Tensor, ...]:
+def max_pool_with_argmax(node: OnnxNode, x: Tensor) -> tuple[Tensor, ...]:
     """Return the largest elements of windows, and where they are."""
     return run_many(
         "MaxPoolWithArgmax",
@@ -105,7 +105,7 @@ def max_pool_with_argmax(node: Node, x: Tensor) -> tuple[Tensor, ...]:
     )
 
 
-def _epilogue(node: Node, given: tuple[Tensor, ...]) -> tuple[tuple[Any, Any], dict[str, Any]]:
+def _epilogue(node: OnnxNode, given: tuple[Tensor, ...]) -> tuple[tuple[Any, Any], dict[str, Any]]:
     """Return bias and slopes, and the attributes of what is done to a product or convolution."""
     fused = list(node.attr("fused_ops") or ())
     bias = slopes = None
@@ -128,21 +128,21 @@ def _epilogue(node: Node, given: tuple[Tensor, ...]) -> tuple[tuple[Any, Any], d
 
 
 @rule("_FusedConv2D")
-def fused_conv2d(node: Node, x: Tensor, filters: Tensor, *given: Tensor) -> Tensor:
+def fused_conv2d(node: OnnxNode, x: Tensor, filters: Tensor, *given: Tensor) -> Tensor:
     """Return images convolved, with a bias and an activation."""
     more, attrs = _epilogue(node, given)
     return run("FusedConv2D", x, filters, *more, **_window(node), **attrs)
 
 
 @rule("FusedDepthwiseConv2dNative")
-def fused_depthwise(node: Node, x: Tensor, filters: Tensor, *given: Tensor) -> Tensor:
+def fused_depthwise(node: OnnxNode, x: Tensor, filters: Tensor, *given: Tensor) -> Tensor:
     """Return images of which each channel is convolved apart, with a bias and an activation."""
     more, attrs = _epilogue(node, given)
     return run("FusedDepthwiseConv2D", x, filters, *more, **_window(node), **attrs)
 
 
 @rule("_FusedMatMul")
-def fused_matmul(node: Node, a: Tensor, b: Tensor, *given: Tensor) -> Tensor:
+def fused_matmul(node: OnnxNode, a: Tensor, b: Tensor, *given: Tensor) -> Tensor:
     """Return a product of matrices, with a bias and an activation."""
     more, attrs = _epilogue(node, given)
     for name in ("transpose_a", "transpose_b"):
@@ -150,7 +150,7 @@ def fused_matmul(node: Node, a: Tensor, b: Tensor, *given: Tensor) -> Tensor:
     return run("_FusedMatMul", a, b, *more, **attrs)
 
 
-def _per_channel(node: Node, values: Tensor, x: Tensor) -> Tensor:
+def _per_channel(node: OnnxNode, values: Tensor, x: Tensor) -> Tensor:
     """Return one number a channel in a shape that broadcasts to ``x``."""
     if str(node.attr("data_format", "NHWC")).startswith("NC"):
         return ops.reshape(values, (-1, *(1,) * (x.ndim - 2)))
@@ -158,14 +158,14 @@ def _per_channel(node: Node, values: Tensor, x: Tensor) -> Tensor:
 
 
 @rule("BiasAdd", "BiasAddV1")
-def bias_add(node: Node, x: Tensor, bias: Tensor) -> Tensor:
+def bias_add(node: OnnxNode, x: Tensor, bias: Tensor) -> Tensor:
     """Return ``x`` with a number added to each channel."""
     return run("Add", x, _per_channel(node, bias, x))
 
 
 @rule("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
 def fused_batch_norm(
-    node: Node, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor
+    node: OnnxNode, x: Tensor, scale: Tensor, offset: Tensor, mean: Tensor, variance: Tensor
 ) -> Tensor:
     """Return ``x`` normalised per channel, by moments that are given."""
     if node.attr("is_training", True):

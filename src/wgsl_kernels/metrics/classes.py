@@ -149,10 +149,13 @@ class ConfusionMatrix:
         Raises:
             ShapeError: The shapes do not fit.
         """
-        wanted, found = _labels_and_classes("ConfusionMatrix.update", labels, predictions)
-        each = sums.weights_like("ConfusionMatrix.update", weights, wanted)
+        op, count = "ConfusionMatrix.update", self.counts.shape[0]
+        scores = as_tensor(predictions)
+        wanted, found = _labels_and_classes(op, labels, scores)
+        if is_float(scores.dtype) and scores.shape[-1] != count:
+            raise ShapeError(f"{op}: predictions has {scores.shape[-1]} classes; want {count}.")
+        each = sums.weights_like(op, weights, wanted)
         wanted, found, each = [shape.reshape(one, (-1,)) for one in (wanted, found, each)]
-        count = self.counts.shape[0]
         more = classification.confusion_matrix(wanted, found, count, weights=each)
         sums.add((self.counts, more))
 

@@ -18,7 +18,7 @@ from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSay
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from wgsl_kernels.engine.execution.variables import Variable
     from wgsl_kernels.engine.tensors.tensor import TensorLike
@@ -48,12 +48,14 @@ def save(
     Args:
         f: Called with ``inputs`` by name. It returns a tensor, or several in a tuple or list, which
             are called ``y``, or ``y0``, ``y1`` and so on, or in a dictionary under their names.
+            Where an input is called so, ``_`` follows.
         path: The file, which is replaced when all is well.
         inputs: An example of each input, by name, of which shape and dtype count.
 
     Raises:
         ArgumentError: A kernel is none that ONNX can say: all of them are named, each with the line
-            that ran it; or ``f`` returns something else than tensors; or ``onnx`` is missing.
+            that ran it; or ``f`` returns something else than tensors, none, or one under the name
+            of an input; or ``onnx`` is missing.
         DTypeError: A dtype is none that ONNX has here.
         OSError: The file cannot be written.
     """
@@ -63,7 +65,7 @@ def save(
     writer = ModelWriter(given)
     with context.intercepted(writer.intercept):
         found = f(**given)
-    model = writer.model(_named(found))
+    model = writer.model(_named(found, given))
     onnx.checker.check_model(model)
     target = Path(path)
     handle, kept = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
@@ -76,20 +78,34 @@ def save(
         raise
 
 
-def _named(found: Any) -> dict[str, Tensor]:
+def _named(found: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Return what a function gave by name.
 
     Raises:
-        ArgumentError: Something of it is no tensor.
+        ArgumentError: It is nothing, something of it is no tensor, or has no name of its own.
     """
     if isinstance(found, (tuple, list)):
-        outputs = {f"y{i}": one for i, one in enumerate(found)}
+        outputs = {_free(f"y{i}", inputs): one for i, one in enumerate(found)}
     else:
-        outputs = dict(found) if isinstance(found, dict) else {"y": found}
-    for name, one in outputs.items():
+        outputs = dict(found) if isinstance(found, dict) else {_free("y", inputs): found}
+    if not outputs:
+        raise ArgumentError(f"save: f gave {found}; want a tensor at least.")
+    names: list[Any] = list(outputs)
+    for name, one in zip(names, outputs.values(), strict=True):
+        if not isinstance(name, str) or not name or name in inputs:
+            raise ArgumentError(
+                f"save: an output is called {name!r}; want a name that no input has."
+            )
         if not isinstance(one, Tensor):
             raise ArgumentError(f"save: output {name!r} is a {type(one).__name__}; want a tensor.")
     return outputs
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """Return a name, with ``_`` behind it until it is not taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 class ModelWriter:
@@ -141,7 +157,7 @@ class ModelWriter:
         """Return the name of a new initializer."""
         from onnx import numpy_helper
 
-        name = f"c{len(self._initializers)}"
+        name = _free(f"c{len(self._initializers)}", self.inputs)
         self._initializers.append(numpy_helper.from_array(np.asarray(values), name))
         return name
 
@@ -157,7 +173,7 @@ class ModelWriter:
         """Write a node and return the names of its outputs."""
         from onnx import helper
 
-        outputs = [f"v{len(self._nodes)}_{i}" for i in range(count)]
+        outputs = [_free(f"v{len(self._nodes)}_{i}", self.inputs) for i in range(count)]
         self._nodes.append(helper.make_node(op, list(inputs), outputs, **attrs))
         return outputs
 
@@ -196,8 +212,11 @@ class ModelWriter:
 
         if self._unsaid:
             raise ArgumentError(f"save: ONNX cannot say {'; '.join(self._unsaid)}.")
-        for name, one in outputs.items():
-            self._nodes.append(helper.make_node("Identity", [self.name(one)], [name]))
+        sources = [self.name(one) for one in outputs.values()]
+        within = self._renamed(outputs)
+        for name, source in zip(outputs, sources, strict=True):
+            node = helper.make_node("Identity", [within.get(source, source)], [name])
+            self._nodes.append(node)
         graph = helper.make_graph(
             self._needed(set(outputs)),
             "wgsl-kernels",
@@ -210,6 +229,19 @@ class ModelWriter:
         return helper.make_model(
             graph, opset_imports=opsets, ir_version=10, producer_name="wgsl-kernels"
         )
+
+    def _renamed(self, taken: Mapping[str, Tensor]) -> dict[str, str]:
+        """Give what is called as an output another name, and return the new names by the old."""
+        own = [name for node in self._nodes for name in node.output]
+        own += [one.name for one in self._initializers]
+        every = {*own, *self.inputs, *taken}
+        new = {name: _free(name, every) for name in own if name in taken}
+        for node in self._nodes:
+            node.input[:] = [new.get(name, name) for name in node.input]
+            node.output[:] = [new.get(name, name) for name in node.output]
+        for one in self._initializers:
+            one.name = new.get(one.name, one.name)
+        return new
 
     def _needed(self, wanted: set[str]) -> list[Any]:
         kept = []

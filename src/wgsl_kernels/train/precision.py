@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _Model = TypeVar("_Model")
 _NAME = "LossScale"
+_SMALLEST, _LARGEST = 2.0**-126, 2.0**128 - 2.0**104
 
 
 def cast_trainable(model: _Model, dtype: DTypeLike = "float16") -> _Model:
@@ -79,7 +80,7 @@ class LossScale:
 
     Args:
         optimizer: An optimizer, or `ParameterGroups`.
-        scale: The first scale; above 0.
+        scale: The first scale; above 0, a normal number of float32.
         growth_interval: Steps in a row after which the scale doubles; at least 1.
 
     Attributes:
@@ -117,8 +118,10 @@ class LossScale:
         if not hasattr(given, "apply_gradients"):
             raise ArgumentError(f"{_NAME}: optimizer is {shown(given)}; want an optimizer.")
         first = float(number(_NAME, "scale", scale))
-        if not 0 < first < float("inf"):
-            raise ArgumentError(f"{_NAME}: scale is {scale!r}; want a number above 0.")
+        if not _SMALLEST <= first <= _LARGEST:
+            raise ArgumentError(
+                f"{_NAME}: scale is {scale!r}; want a number above 0, of those that float32 has."
+            )
         self.optimizer = optimizer
         self.scale = variable(first, trainable=False, dtype="float32")
         self.good_steps = variable(0, trainable=False, dtype="int32")
@@ -200,7 +203,7 @@ class LossScale:
         grown = logical.where(
             logical.logical_and(grows, classify.isfinite(doubled)), doubled, self.scale
         )
-        scale = logical.where(is_good, grown, maximum(self.scale * 0.5, 2.0**-126))
+        scale = logical.where(is_good, grown, maximum(self.scale * 0.5, _SMALLEST))
         return [(self.scale, scale), (self.good_steps, logical.where(grows, 0, good))]
 
     def __repr__(self) -> str:

@@ -125,12 +125,14 @@ def _polygamma(n: int, x: Array) -> Any:
     y = np.asarray(sign * _zeta_above_0(n, np.abs(x)))
     below = x < 0
     if below.any():
-        # the sum over all whole numbers but those from 1 + |x| on
+        # the sum over all whole numbers but those from 1 + |x| on, the nearest two first
         z = -x[below]
         q = np.rint(z) - z
-        beside = _zeta_above_0(n, 1 - q) - _zeta_above_0(n, 1 + z)
-        both = _first_term(n, q) + _zeta_above_0(n, 1 + q) + sign * beside
-        y[below] = np.where(q == 0, np.inf if n % 2 else np.nan, sign * both)
+        near, far = np.abs(q), 1 - np.abs(q)
+        both = _first_term(n, near) + sign * _first_term(n, far)
+        both += _zeta_above_0(n, 1 + near) + sign * _zeta_above_0(n, 1 + far)
+        both = np.where((q > 0) & (n % 2 == 0), -both, both) - _zeta_above_0(n, 1 + z)
+        y[below] = np.where(q == 0, np.inf if n % 2 else np.nan, both)
     return np.where(x == 0, sign * _first_term(n, x), y)
 
 

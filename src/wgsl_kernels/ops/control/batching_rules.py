@@ -336,8 +336,8 @@ RULES: dict[str, Rule] = {
         [
             *declared,
             *("Cast", "ClipByValue", "ComplexAbs", "CopySign", "Elu", "FloorDiv", "Identity"),
-            *("Imag", "LeakyRelu", "NextAfter", "OnesLike", "Prelu", "Real", "Select", "Step"),
-            "ZerosLike",
+            *("Imag", "LeakyRelu", "NextAfter", "OnesLike", "Polygamma", "Prelu", "Real", "Select"),
+            *("Step", "ZerosLike"),
         ],
         _elementwise,
     ),

@@ -47,7 +47,8 @@ def checkpoint(f: Callable[..., Any]) -> Callable[..., Any]:
 
     Raises:
         ArgumentError: ``f`` returns something else, assigns a trainable variable, whose gradient
-            would be lost, or does not do the same in its second run.
+            would be lost, or reads or returns other tensors in its second run. Other numbers of
+            Python are not seen.
 
     Example:
         >>> block = wk.checkpoint(lambda x: wk.sin(wk.exp(x)))

@@ -57,7 +57,10 @@ def _computed(name: str, function: Any, arrays: tuple[Array, ...], attrs: dict[s
             found = function(*wide, **attrs)
     except np.linalg.LinAlgError as error:
         said = " ".join(str(error).split()).rstrip(".")
-        raise ArgumentError(f"{name}: {said[:1].lower()}{said[1:]}.") from None
+        is_acronym = said[1:2].isupper()  # SVD
+        raise ArgumentError(
+            f"{name}: {said if is_acronym else said[:1].lower() + said[1:]}."
+        ) from None
     if isinstance(found, tuple):
         return tuple(_narrowed(one, narrow) for one in found)
     return _narrowed(found, narrow)

@@ -46,7 +46,8 @@ class Lstsq(NamedTuple):
 def lstsq(x1: TensorLike, x2: TensorLike, *, rtol: float | None = None) -> Lstsq:
     """Return the ``y`` of the least norm among those for which ``x1 @ y - x2`` has the least.
 
-    The gradient is that among matrices of the same rank, as of `pinv`.
+    The gradient is that among matrices of the same rank, as of `pinv`. Of a matrix with an infinite
+    element the solution is NaN.
 
     Args:
         x1: [..., rows, cols], of any rank.
@@ -113,8 +114,8 @@ def _least_squares_signature(
 def _least_squares_host(a: Array, b: Array, *, rtol: float | None) -> tuple[Array, Array]:
     u, s, vh = np.linalg.svd(a, full_matrices=False)
     share = max(a.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else rtol
-    is_kept = s > s.max(axis=-1, keepdims=True, initial=0) * s.dtype.type(share)
-    back = np.where(is_kept, 1 / np.where(is_kept, s, 1), 0)
+    is_left_out = s <= s.max(axis=-1, keepdims=True, initial=0) * s.dtype.type(share)
+    back = np.where(is_left_out, 0, 1 / np.where(is_left_out, 1, s))  # NaN of what is infinite
     along = np.conj(np.swapaxes(u, -1, -2)) @ b
     return np.conj(np.swapaxes(vh, -1, -2)) @ (back[..., None] * along), s
 

@@ -208,7 +208,8 @@ def limit_of(x: Tensor, values: Tensor, rtol: TensorLike | None) -> Tensor:
 def pinv(x: TensorLike, *, rtol: TensorLike | None = None) -> Tensor:
     """Return the Moore-Penrose inverses of matrices.
 
-    The gradient is that among matrices of the same rank.
+    The gradient is that among matrices of the same rank. It is NaN of a matrix with an infinite
+    element.
 
     Args:
         x: [..., rows, cols].
@@ -238,8 +239,8 @@ def _pseudo_inverse(x: Tensor, rtol: TensorLike | None) -> Tensor:
     if x.size == 0:
         return creation.zeros((*x.shape[:-2], x.shape[-1], x.shape[-2]), dtype=x.dtype)
     u, s, vh = factorizations.svd(x, full_matrices=False)
-    is_kept = compare.greater(s, limit_of(x, s, rtol))
-    back = logical.where(is_kept, 1.0 / logical.where(is_kept, s, 1.0), 0.0)
+    is_left_out = compare.less_equal(s, limit_of(x, s, rtol))
+    back = logical.where(is_left_out, 0.0, 1.0 / logical.where(is_left_out, 1.0, s))
     return matmul(adjoint(vh) * shapes.expand_dims(back, axis=-2), adjoint(u))
 
 

@@ -25,7 +25,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.modules.source import Source
@@ -60,10 +60,16 @@ class _Placeholder(NamedTuple):
 
 @dataclass(eq=False)
 class _Record:
-    """The program so far."""
+    """The program so far.
+
+    Attributes:
+        copied: The inputs of which the program makes a copy where one without gaps is wanted.
+        packed: Those that are given without gaps.
+    """
 
     inputs: list[GpuArray | None]
     repeats: bool
+    copied: Collection[int]
     checks: list[Check] = field(default_factory=list["Check"])
     constants: list[Constant] = field(default_factory=list["Constant"])
     dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
@@ -95,25 +101,28 @@ def lower_function(
     Raises:
         UndecidedError: The tuner is to measure first, on arrays.
     """
-    record = _Record([], repeats)
-    given = [
-        [_input(record, each) for each in one] if isinstance(one, list) else _input(record, one)
-        for one in arrays
-    ]
-    symbolic = SymbolicGpu(gpu, record)
-    try:
-        results = [_result(symbolic.known(one)) for one in func(symbolic, given)]
-    except NotSymbolicError:
-        return None
-    if not record.repeats:
-        return None
-    read = {b.place for d in record.dispatches for b in d.reads}
-    both = any(
-        BindingResource("input", n) in read and _reads_view(record.dispatches, n)
-        for n in record.packed
-    )
-    if both:
-        return None
+    copied: Collection[int] = ()
+    while True:
+        record = _Record([], repeats, copied)
+        given = [
+            [_input(record, each) for each in one] if isinstance(one, list) else _input(record, one)
+            for one in arrays
+        ]
+        symbolic = SymbolicGpu(gpu, record)
+        try:
+            results = [_result(symbolic.known(one)) for one in func(symbolic, given)]
+        except NotSymbolicError:
+            return None
+        if not record.repeats:
+            return None
+        read = {b.place for d in record.dispatches for b in d.reads}
+        if not any(
+            BindingResource("input", n) in read and _reads_view(record.dispatches, n)
+            for n in record.packed
+        ):
+            break
+        # one place cannot stand for both, its views and what has no gaps
+        copied = {*copied, *record.packed}
     places = [one.place for one in results if one.place is not None]
     numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
     buffers = list(record.buffers)
@@ -235,7 +244,7 @@ class SymbolicGpu(Gpu):
         if not array.size:
             return self.empty(array.shape, array.dtype)
         for n, one in enumerate(self._record.inputs):
-            if one is array:
+            if one is array and n not in self._record.copied:
                 self._record.packed.add(n)
                 stand: Any = _Placeholder(BindingResource("input", n), _nbytes(array), self._record)
                 found = GpuArray(array.shape, array.dtype, array.size, stand, None)
