@@ -287,7 +287,12 @@ def test_what_is_not_run_is_refused_at_its_place(body: str, words: str) -> None:
 
 def test_a_loop_that_does_not_end_is_an_error_at_its_place() -> None:
     with pytest.raises(ShaderError, match=r"program.wgsl:9:1: this loop goes on for too long"):
-        run("\nloop { if (x[i] > 100.0) { break; } }")
+        run("\nloop { if (x[i] > 100.0) { break; } }", log=AccessLog(most_rounds=1000))
+
+
+def test_a_loop_beyond_what_software_adapters_run_ends() -> None:
+    y = run("var n = 0u;\nfor (; n < 70000u; n++) { }\ny[i] = f32(n);")
+    np.testing.assert_equal(y, np.full(COUNT, 70000, np.float32))
 
 
 RACES = {

@@ -74,9 +74,12 @@ class AccessLog:
 
     Attributes:
         found: What was wrong, of each place and kind the first.
+        most_rounds: Rounds after which a loop is taken for one that does not end; None for as many
+            as where nothing watches.
     """
 
     found: dict[tuple[Kind, int], Access] = field(default_factory=dict[tuple[Kind, int], Access])
+    most_rounds: int | None = None
     _workgroup: int = 1
     _first: int = 0
     _phases: dict[bool, int] = field(default_factory=lambda: {False: 0, True: 0})

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.memory import Memory, Run
-from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
+from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler, rounds
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.subgroups import Subgroups
 from wgsl_kernels.wgsl.errors.errors import ShaderError
@@ -94,6 +95,8 @@ class EntryPoint:
         within = invocations % subgroups.workgroup
         number = invocations // subgroups.workgroup
         known = module.globals
+        most = None if run.log is None else run.log.most_rounds
+        known["rounds"] = rounds if most is None else partial(rounds, most=most)
         known |= run.names
         known |= module.first_values()
         known |= {module.memory(name): one for name, one in shared.items()}

@@ -108,7 +108,7 @@ class ModuleCompiler:
             "AbstractInt": int,
             "AbstractFloat": float,
             "converted": partial(builtins.converted, scalars=domain.scalars),
-            "rounds": _rounds,
+            "rounds": rounds,
             "put": _put,
             "whole_quotient": _whole_quotient,
         }
@@ -335,13 +335,13 @@ def _leaf(function: Callable[..., Any], mask: Any, *given: Any) -> Any:
     return function(*given)
 
 
-def _rounds(begin: int) -> Iterator[None]:
-    """Yield for each round of a loop.
+def rounds(begin: int, *, most: int = MOST_ROUNDS) -> Iterator[None]:
+    """Yield for each round of a loop, ``most`` times at most.
 
     Raises:
         EndlessLoopError: There are too many.
     """
-    for _ in range(MOST_ROUNDS):
+    for _ in range(most):
         yield
     raise EndlessLoopError(begin)
 

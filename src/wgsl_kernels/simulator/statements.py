@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.module import ModuleCompiler
     from wgsl_kernels.simulator.places import Place
 
-MOST_ROUNDS = 1 << 16
-"""Rounds after which a loop is taken for one that does not end, as software adapters take it."""
+MOST_ROUNDS = 1 << 20
+"""Rounds after which a loop is taken for one that does not end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.dispatch import EntryPoint, Order
     from wgsl_kernels.simulator.module import Site
 
+MOST_ROUNDS = 1 << 16
+"""Rounds after which a loop is taken for one that does not end, as software adapters take it."""
+
 
 @dataclass(frozen=True, slots=True)
 class WrongAccess:
@@ -46,7 +49,7 @@ def noting(device: Device) -> Iterator[list[WrongAccess]]:
     noted: list[tuple[Dispatch, EntryPoint, AccessLog]] = []
 
     def log(dispatch: Dispatch, launch: Launch) -> AccessLog:
-        noted.append((dispatch, launch.entry, AccessLog()))
+        noted.append((dispatch, launch.entry, AccessLog(most_rounds=MOST_ROUNDS)))
         return noted[-1][-1]
 
     with following(device, log):
