@@ -5,7 +5,9 @@ The models, and what TensorFlow.js 4.22 computes with them, are written by tfjs_
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import shutil
 from pathlib import Path
 from typing import Any
@@ -48,6 +50,19 @@ def test_a_loaded_model_gives_what_it_gives_there(name: str) -> None:
     for one, wanted in zip(results, arrays(expected["outputs"]), strict=True):
         assert one.shape == wanted.shape
         np.testing.assert_allclose(one.numpy(), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["images", "sequences", "graph"])
+def test_a_loaded_model_is_pickled_and_copied(name: str) -> None:
+    with wk.use_backend("cpu"):
+        model: Any = wk.tfjs.load_layers_model(MODELS / name / "model.json")
+        inputs = arrays(json.loads((MODELS / name / "expected.json").read_text())["inputs"])
+        for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+            found, wanted = (one(*inputs) for one in (twin, model))
+            pairs = (
+                zip(found, wanted, strict=True) if isinstance(found, tuple) else [(found, wanted)]
+            )
+            assert all(np.array_equal(one.numpy(), two.numpy()) for one, two in pairs)
 
 
 def test_a_loaded_model_is_a_tree_that_trains(copied: Path) -> None:

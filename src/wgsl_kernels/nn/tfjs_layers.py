@@ -193,13 +193,13 @@ def _pool(op: Callable[..., Any], axes: int, source: LayerSource) -> Layers:
     pad = source.get("padding", "valid")
     if axes == 2:
         return [partial(op, filter_size=window, strides=strides, pad=pad)]
+    return [partial(_pooled, op=op, size=window[0], stride=strides[0], pad=pad)]
 
-    def pooled(x: Tensor) -> Any:
-        wide = shape.expand_dims(x, 2)
-        found = op(wide, (window[0], 1), strides=(strides[0], 1), pad=pad)
-        return shape.squeeze(found, 2)
 
-    return [pooled]
+def _pooled(x: Tensor, *, op: Callable[..., Any], size: int, stride: int, pad: str) -> Any:
+    """Pool sequences, as images of one column."""
+    found = op(shape.expand_dims(x, 2), (size, 1), strides=(stride, 1), pad=pad)
+    return shape.squeeze(found, 2)
 
 
 def _global_pool(op: Callable[..., Any], axes: int, source: LayerSource) -> Layers:
@@ -217,13 +217,13 @@ def _last_axis(name: str, source: LayerSource) -> Layers:
     axis = several[0]
     if axis == -1:
         return []
+    return [partial(_with_axes, count=axis + 1, name=name)]
 
-    def checked(x: Tensor) -> Tensor:
-        if x.ndim != axis + 1:
-            raise ShapeError(f"{name}: x has shape {x.shape}; want {axis + 1} axes.")
-        return x
 
-    return [checked]
+def _with_axes(x: Tensor, *, count: int, name: str) -> Tensor:
+    if x.ndim != count:
+        raise ShapeError(f"{name}: x has shape {x.shape}; want {count} axes.")
+    return x
 
 
 def _scale_and_offset(source: LayerSource) -> tuple[Variable, Variable, int]:
@@ -275,7 +275,11 @@ def _flatten(x: Tensor) -> Tensor:
 
 def _reshape(source: LayerSource) -> Layers:
     target = [-1 if one is None else one for one in source.get("target_shape", ())]
-    return [lambda x: shape.reshape(x, (x.shape[0], *target))]
+    return [partial(_reshaped, target=target)]
+
+
+def _reshaped(x: Tensor, *, target: list[int]) -> Tensor:
+    return shape.reshape(x, (x.shape[0], *target))
 
 
 def _relu(source: LayerSource) -> Layers:
@@ -372,8 +376,11 @@ def _product(*xs: Tensor) -> Tensor:
 
 
 def _concatenate(source: LayerSource) -> Layers:
-    axis = source.get("axis", -1)
-    return [lambda *xs: joining.concat(xs, axis=axis)]
+    return [partial(_joined, axis=source.get("axis", -1))]
+
+
+def _joined(*xs: Tensor, axis: int) -> Tensor:
+    return joining.concat(xs, axis=axis)
 
 
 def _zero_padding(source: LayerSource) -> Layers:
@@ -387,14 +394,14 @@ def _zero_padding(source: LayerSource) -> Layers:
 
 def _up_sampling(source: LayerSource) -> Layers:
     source.want(data_format="channels_last", interpolation=("nearest", "bilinear"))
-    rows, columns = _tuple(source.get("size", 2), 2)
+    times = _tuple(source.get("size", 2), 2)
     is_nearest = source.get("interpolation", "nearest") == "nearest"
     resized = resize.resize_nearest_neighbor if is_nearest else resize.resize_bilinear
+    return [partial(_larger, resized=resized, times=times)]
 
-    def larger(x: Tensor) -> Tensor:
-        return resized(x, (x.shape[1] * rows, x.shape[2] * columns))
 
-    return [larger]
+def _larger(x: Tensor, *, resized: Callable[..., Tensor], times: tuple[int, ...]) -> Tensor:
+    return resized(x, (x.shape[1] * times[0], x.shape[2] * times[1]))
 
 
 MAKERS: Mapping[str, Callable[[LayerSource], Layers]] = {
