@@ -22,10 +22,7 @@ from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.attributes import flag, number
 from wgsl_kernels.engine.values.dtypes import is_float, promote
-from wgsl_kernels.engine.values.shapes import (
-    broadcast_shapes,
-    show,
-)
+from wgsl_kernels.engine.values.shapes import broadcast_shapes, show
 from wgsl_kernels.ops.elementwise import cast, logical
 from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     SCORES_ON_CPU,
@@ -44,7 +41,7 @@ from wgsl_kernels.ops.linear_algebra.attention_tiles import (
     TILES,
     WAYS,
     attention_by_tiles,
-    choose_way,
+    by_chosen_way,
 )
 from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.ops.shapes import creation
@@ -194,8 +191,7 @@ def _attention_cpu(
     y = np.zeros((*q.shape[:2], sizes.value_size), query.dtype)
     log_sums = np.full(q.shape[:2], -np.inf, wide)
     for block in blocks_of(sizes, SCORES_ON_CPU, causal=causal) if sizes.scores else ():
-        groups = slice(block.group, block.group + block.groups)
-        rows = slice(block.row, block.row + block.rows)
+        groups, rows = block.places
         keys = k[groups, : block.keys].astype(wide, copy=False)
         queries = q[groups, rows].astype(wide, copy=False) * wide.type(scale)
         scores = matmul(queries, np.swapaxes(keys, -1, -2))
@@ -228,12 +224,7 @@ def _attention_webgpu(
         return y, gpu.full(query.shape[:3], "float32", -math.inf)
     arrays = {"query": query, "key": key, "value": value}
     ways = {PRODUCTS: attention_by_products, TILES: attention_by_tiles}
-
-    def make(name: str) -> tuple[GpuArray, GpuArray]:
-        return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
-
-    present = arrays if mask is None else {**arrays, "mask": mask}
-    return make(choose_way(gpu, sizes, present, make, causal=causal))
+    return by_chosen_way(gpu, sizes, arrays, mask, ways, causal=causal, scale=scale)
 
 
 declare("Attention", WAYS)

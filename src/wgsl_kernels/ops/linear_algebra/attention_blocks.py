@@ -130,6 +130,11 @@ class ScoreBlock:
     rows: int
     keys: int
 
+    @property
+    def places(self) -> tuple[slice, slice]:
+        """Where its groups and its rows are."""
+        return slice(self.group, self.group + self.groups), slice(self.row, self.row + self.rows)
+
 
 def blocks_of(sizes: AttentionSizes, most: int, *, causal: bool) -> list[ScoreBlock]:
     """Return blocks of about ``most`` scores that cover all rows.

@@ -13,7 +13,6 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.execution.run import run_many
-from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.shapes import require_dtype, show
@@ -33,7 +32,7 @@ from wgsl_kernels.ops.linear_algebra.attention_tiles import (
     PRODUCTS,
     TILES,
     WAYS,
-    choose_way,
+    by_chosen_way,
     gradient_by_tiles,
 )
 from wgsl_kernels.ops.linear_algebra.matrix import matmul as product
@@ -136,8 +135,7 @@ def _attention_gradient_cpu(
     )
     d_query, d_key, d_value = np.zeros_like(q), np.zeros_like(k), np.zeros_like(v)
     for block in blocks_of(sizes, SCORES_ON_CPU, causal=causal) if sizes.scores else ():
-        groups = slice(block.group, block.group + block.groups)
-        rows = slice(block.row, block.row + block.rows)
+        groups, rows = block.places
         keys = slice(0, block.keys)
         queries, dys = q[groups, rows] * wide.type(scale), upstream[groups, rows]
         weights = matmul(queries, np.swapaxes(k[groups, keys], -1, -2))
@@ -176,12 +174,7 @@ def _attention_gradient_webgpu(
     arrays = {"query": query, "key": key, "value": value}
     arrays |= {"log_sums": log_sums, "level": level, "dy": dy}
     ways = {PRODUCTS: gradient_by_products, TILES: gradient_by_tiles}
-
-    def make(name: str) -> tuple[GpuArray, GpuArray, GpuArray]:
-        return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
-
-    present = arrays if mask is None else {**arrays, "mask": mask}
-    return make(choose_way(gpu, sizes, present, make, causal=causal))
+    return by_chosen_way(gpu, sizes, arrays, mask, ways, causal=causal, scale=scale)
 
 
 declare("AttentionGradient", WAYS)
@@ -219,10 +212,6 @@ def _attention_gradient_grad(
     def like(x: Tensor, found: Tensor) -> Tensor:
         return cast.astype(found.reshape(x.shape), x.dtype, copy=False)
 
-    def in_mask(mask: Tensor) -> Tensor:
-        whole = given.of_heads(of_scores)
-        return like(mask, unbroadcast(whole, mask.shape))
-
     return (
         lambda: like(query, (product(of_scores, k) + product(products, gk)) * scale),
         lambda: like(
@@ -234,5 +223,5 @@ def _attention_gradient_grad(
         lambda: like(log_sums, -reduce.sum(of_scores, axis=-1)),
         lambda: like(level, -reduce.sum(of_slopes, axis=-1)),
         lambda: like(dy, product(of_slopes, v) + product(weights, gv)),
-        None if mask is None or mask.dtype == "bool" else lambda: in_mask(mask),
+        None if mask is None or mask.dtype == "bool" else lambda: given.of_mask(of_scores, mask),
     )

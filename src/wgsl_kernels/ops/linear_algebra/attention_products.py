@@ -112,11 +112,7 @@ class Products:
         self._gpu, self._sizes = gpu, sizes
         self.blocks = blocks_of(sizes, gpu.policy.attention_scores, causal=causal)
         self._mask = None if mask is None else mask_view(gpu, mask, sizes)
-        self._flags: dict[str, bool] = {
-            "MASKED": mask is not None,
-            "ADDED": mask is not None and mask.dtype != "bool",
-            "CAUSAL": causal,
-        }
+        self._flags = flags_of(mask, causal=causal)
         self._fields: dict[str, Any] = {
             "key_heads": sizes.key_heads,
             "sharing": sizes.sharing,
@@ -284,6 +280,12 @@ def _whole(gpu: Gpu, blocks: Sequence[GpuArray], shape: Shape) -> GpuArray:
     """Return blocks of rows one behind the other as an array of ``shape``."""
     flat = [reshaped(gpu, one, (math.prod(one.shape[:-1]), one.shape[-1])) for one in blocks]
     return reshaped(gpu, flat[0] if len(flat) == 1 else joined(gpu, flat, 0), shape)
+
+
+def flags_of(mask: GpuArray | None, *, causal: bool) -> dict[str, bool]:
+    """Return the configuration of the shaders that says which keys a query may attend to."""
+    is_added = mask is not None and mask.dtype != "bool"
+    return {"MASKED": mask is not None, "ADDED": is_added, "CAUSAL": causal}
 
 
 def mask_view(gpu: Gpu, mask: GpuArray, sizes: AttentionSizes) -> GpuArray:

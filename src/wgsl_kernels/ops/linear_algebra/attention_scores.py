@@ -32,7 +32,6 @@ class Scores:
         dy: [groups, rows, value size]: the upstream gradient of the means.
         weights: [groups, rows, length]: e to the power of scores less ``log_sums``.
         slopes: [groups, rows, length]: ``dy @ value.T`` less the level of each row.
-        scale: Of the scores.
     """
 
     sizes: AttentionSizes
@@ -42,13 +41,17 @@ class Scores:
     dy: Tensor
     weights: Tensor
     slopes: Tensor
-    scale: float
 
     def of_heads(self, x: Tensor) -> Tensor:
         """Return [batch, heads, steps, ...] of [groups, rows, ...]."""
         sizes = self.sizes
         heads = sizes.key_heads * sizes.sharing
         return shapes.reshape(x, (sizes.batch, heads, sizes.steps, *x.shape[2:]))
+
+    def of_mask(self, x: Tensor, mask: Tensor) -> Tensor:
+        """Return the gradient of an added mask, for that of the scores, [groups, rows, length]."""
+        whole = unbroadcast(self.of_heads(x), mask.shape)
+        return cast.astype(whole, mask.dtype, copy=False)
 
 
 def scores_of(
@@ -70,15 +73,12 @@ def scores_of(
     sizes = AttentionSizes.of(query.shape, key.shape, value.shape)
     wide = log_sums.dtype
 
-    def rows(x: Tensor) -> Tensor:
-        grouped = shapes.reshape(x, (sizes.groups, sizes.rows, *x.shape[3:]))
-        return cast.astype(grouped, wide, copy=False)
+    def grouped(x: Tensor, count: int) -> Tensor:
+        groups = shapes.reshape(x, (sizes.groups, count, *x.shape[3:]))
+        return cast.astype(groups, wide, copy=False)
 
-    def keys(x: Tensor) -> Tensor:
-        grouped = shapes.reshape(x, (sizes.groups, sizes.length, *x.shape[3:]))
-        return cast.astype(grouped, wide, copy=False)
-
-    q, k, v, upstream = rows(query), keys(key), keys(value), rows(dy)
+    q, upstream = grouped(query, sizes.rows), grouped(dy, sizes.rows)
+    k, v = grouped(key, sizes.length), grouped(value, sizes.length)
     scores = matrix.matmul(q * scale, k, transpose_b=True)
     heads = shapes.reshape(scores, (*query.shape[:3], sizes.length))
     if mask is not None and mask.dtype == "bool":
@@ -89,10 +89,9 @@ def scores_of(
         heads = logical.where(_not_after(sizes), heads, -math.inf)
     sums = logical.where(log_sums == -math.inf, 0.0, log_sums)  # of a query without keys
     weights = exponential.exp(heads - shapes.expand_dims(sums, -1))
-    slopes = matrix.matmul(upstream, v, transpose_b=True) - rows(shapes.expand_dims(level, -1))
-    return Scores(
-        sizes, q, k, v, upstream, shapes.reshape(weights, scores.shape), slopes, scale
-    )  # fmt: skip
+    levels = grouped(shapes.expand_dims(level, -1), sizes.rows)
+    slopes = matrix.matmul(upstream, v, transpose_b=True) - levels
+    return Scores(sizes, q, k, v, upstream, shapes.reshape(weights, scores.shape), slopes)
 
 
 def _not_after(sizes: AttentionSizes) -> Tensor:
@@ -117,5 +116,4 @@ def mask_gradient(
     """Return the gradient of what is added to the scores; before it is summed it is as large."""
     inputs = (query, key, value, log_sums, level, dy, mask)
     found = scores_of(*inputs, causal=causal, scale=scale)
-    slopes = found.of_heads(found.weights * found.slopes)
-    return cast.astype(unbroadcast(slopes, mask.shape), mask.dtype, copy=False)
+    return found.of_mask(found.weights * found.slopes, mask)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.control.parts import excess
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
 from wgsl_kernels.backends.webgpu.products.dispatching import is_vec4_along
-from wgsl_kernels.ops.linear_algebra.attention_products import mask_view
+from wgsl_kernels.ops.linear_algebra.attention_products import flags_of, mask_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.ops.linear_algebra.attention_blocks import AttentionSizes
+
+Results = TypeVar("Results")
 
 PRODUCTS, TILES = "products", "tiles"
 WAYS = (PRODUCTS, TILES)
@@ -26,13 +28,13 @@ _EVEN = 64
 """Elements that where an array's second part begins is a multiple of, so that vectors are whole."""
 
 
-def fits_tiles(gpu: Gpu, sizes: AttentionSizes, arrays: Mapping[str, GpuArray]) -> bool:
+def _fits_tiles(gpu: Gpu, sizes: AttentionSizes, arrays: Sequence[GpuArray]) -> bool:
     """Say whether tiles can be taken.
 
     An invocation's sums have to fit into registers, and each array into a binding.
     """
     shortest, longest = sorted((sizes.size, sizes.value_size))
-    return 0 < shortest <= longest <= _WIDEST and excess(gpu, *arrays.values()) == 1
+    return 0 < shortest <= longest <= _WIDEST and excess(gpu, *arrays) == 1
 
 
 def attention_by_tiles(
@@ -129,28 +131,43 @@ def _dispatch(
         configuration={
             **flags,
             "VEC4": all(is_vec4_along(one, -1) for one in vectors),
-            "MASKED": mask is not None,
-            "ADDED": mask is not None and mask.dtype != "bool",
-            "CAUSAL": causal,
+            **flags_of(mask, causal=causal),
         },
         params=params,
         groups=gpu.grid(sizes.groups * math.ceil(lines / _TILE), 1),
     )
 
 
-def choose_way(
+def by_chosen_way(
     gpu: Gpu,
     sizes: AttentionSizes,
     arrays: Mapping[str, GpuArray],
-    run: Callable[[str], object],
+    mask: GpuArray | None,
+    ways: Mapping[str, Callable[..., Results]],
     *,
     causal: bool,
-) -> str:
-    """Return the way to go: the tuner's choice where it has measured, else the policy's."""
-    if not fits_tiles(gpu, sizes, arrays):
-        return PRODUCTS
+    scale: float,
+) -> Results:
+    """Return what one of the ways gives: the tuner's choice where it has measured, or the policy's.
+
+    Args:
+        gpu: The device.
+        sizes: The sizes, of which none that makes up scores is 0.
+        arrays: What each way takes besides the mask.
+        mask: As the kernel takes it.
+        ways: Those of `WAYS`.
+        causal: As the kernel takes it.
+        scale: Likewise.
+    """
+
+    def run(name: str) -> Results:
+        return ways[name](gpu, sizes, arrays, mask, causal=causal, scale=scale)
+
+    bound = [*arrays.values()] if mask is None else [*arrays.values(), mask]
+    if not _fits_tiles(gpu, sizes, bound):
+        return run(PRODUCTS)
     static = TILES if gpu.policy.tiles_attention(sizes.rows) else PRODUCTS
     lengths = sizes.groups, sizes.rows, sizes.length, sizes.size, sizes.value_size
     shape_class = (*map(size_class, lengths), causal)
     work = sizes.scores * (sizes.size + sizes.value_size)
-    return gpu.choose(shape_class, WAYS, static, run, work)
+    return run(gpu.choose(shape_class, WAYS, static, run, work))
