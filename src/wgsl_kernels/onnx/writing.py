@@ -15,7 +15,7 @@ from wgsl_kernels.engine.environment.origin import user_place
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.extra import needing_onnx
-from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSay
+from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -134,11 +134,11 @@ class ModelWriter:
         try:
             rule = RULES.get(call.name)
             if rule is None:
-                raise CannotSay("")
+                raise CannotSayError("")
             if call.name not in OF_BOOL and any(x is not None and x.dtype == "bool" for x in given):
-                raise CannotSay("of bool")
+                raise CannotSayError("of bool")
             names = rule(self, given, call.attrs, outputs)
-        except CannotSay as error:
+        except CannotSayError as error:
             file, line = user_place()
             said = f" {error}" if str(error) else ""
             self._unsaid[f"{call.name}{said} at {file}:{line}"] = None
@@ -182,7 +182,7 @@ class ModelWriter:
         if given is not None and str(given) == str(to):
             return name
         if str(to) not in _KINDS:
-            raise CannotSay(f"to {to}")
+            raise CannotSayError(f"to {to}")
         return self.emit("Cast", [name], to=_KINDS[str(to)])
 
     def reshaped(self, name: str, shape: Sequence[int]) -> str:
