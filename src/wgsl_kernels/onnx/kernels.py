@@ -96,8 +96,8 @@ def _binary(op: str) -> Rule:
                 raise CannotSayError(f"of {xs[0].dtype} and {xs[1].dtype}")
         else:
             names = [w.cast(name, ys[0].dtype, x.dtype) for name, x in zip(names, xs, strict=True)]
-            if ys[0].dtype == "bool" or (ys[0].dtype == "int32" and op == "Pow"):
-                raise CannotSayError(f"of {ys[0].dtype}")
+            if ys[0].dtype == "int32" and op == "Pow":
+                raise CannotSayError("of int32")
         return [w.emit(op, names)]
 
     return rule

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.files import path_of, write_whole
 from wgsl_kernels.engine.environment.origin import user_place
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -18,6 +16,7 @@ from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSayError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from wgsl_kernels.engine.execution.variables import Variable
@@ -55,27 +54,20 @@ def save(
     Raises:
         ArgumentError: A kernel is none that ONNX can say: all of them are named, each with the line
             that ran it; or ``f`` returns something else than tensors, none, or one under the name
-            of an input; or ``onnx`` is missing.
+            of an input; or ``path`` is no path of a file; or ``onnx`` is missing.
         DTypeError: A dtype is none that ONNX has here.
         OSError: The file cannot be written.
     """
     with needing_onnx("save"):
         import onnx
+    place = path_of("save", path)
     given = {name: tensor(value) for name, value in inputs.items()}
     writer = ModelWriter(given)
     with context.intercepted(writer.intercept):
         found = f(**given)
     model = writer.model(_named(found, given))
     onnx.checker.check_model(model)
-    target = Path(path)
-    handle, kept = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(model.SerializeToString())
-        Path(kept).replace(target)
-    except BaseException:
-        Path(kept).unlink(missing_ok=True)
-        raise
+    write_whole(place, [model.SerializeToString()])
 
 
 def _named(found: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
