@@ -46,13 +46,14 @@ def operator(
     domain: str = "",
     host: tuple[int, ...] = (),
     raw: bool = False,
+    reads: bool = False,
     when: Callable[[Mapping[str, Any], int, int], bool] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as what computes operators; see `Operator`."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            row = Operator(function, since, frozenset(host), raw, when)
+            row = Operator(function, since, frozenset(host), raw, when, reads)
             rows = _operators.setdefault((domain, name), [])
             rows.append(row)
             rows.sort(key=lambda one: -one.since)

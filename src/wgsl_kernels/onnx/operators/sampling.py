@@ -136,7 +136,7 @@ def affine_grid(node: OnnxNode, theta: Tensor, size: Array) -> Tensor:
     return ops.reshape(found, (theta.shape[0], *lengths, len(lengths)))
 
 
-@operator("RoiAlign")
+@operator("RoiAlign", reads=True)
 def roi_align(node: OnnxNode, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
     """Return the mean or largest of samples in each bin of each region, [regions, channels, ...].
 
