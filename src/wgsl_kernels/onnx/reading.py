@@ -47,7 +47,6 @@ def read_graph(model: onnx.ModelProto, folder: str = "") -> Graph:
             f"here: {'; '.join(reader.missing)}. "
             'See "wgsl-kernels onnx coverage" for those that are.'
         )
-    graph.find_dead()
     return graph
 
 
@@ -163,7 +162,6 @@ class _GraphReader:
             for name, default in schema.attributes.items():
                 if default.default_value.name:
                     attributes.setdefault(name, default.default_value)
-        if schema is not None:
             plain = {
                 name: self._attribute(one, scope, names)
                 for name, one in attributes.items()
@@ -180,31 +178,29 @@ class _GraphReader:
                 outputs = tuple(map(names, proto.output))
                 out_types = result_types(schema, proto.op_type, plain, in_types, len(outputs))
                 self._declare(outputs, out_types, scope, shown)
-                since = schema.since_version
-                return [
-                    OnnxNode(
-                        proto.op_type,
-                        domain,
-                        shown,
-                        since,
-                        in_names,
-                        outputs,
-                        plain,
-                        in_types,
-                        out_types,
-                        row,
-                        registry.host_function(domain, proto.op_type),
-                    )
-                ]
+                node = OnnxNode(
+                    op=proto.op_type,
+                    domain=domain,
+                    name=shown,
+                    version=schema.since_version,
+                    inputs=in_names,
+                    outputs=outputs,
+                    attrs=plain,
+                    in_types=in_types,
+                    out_types=out_types,
+                    implementation=row,
+                    numpy=registry.host_function(domain, proto.op_type),
+                )
+                return [node]
             function = self._schema_function(schema, proto, attributes, scope, names, version)
-        if function is None or names.depth > _MOST_FUNCTIONS:
-            if function is not None:
-                raise ArgumentError(f"load: functions call each other in a circle at {shown!r}.")
+        if function is None:
             where = f" of {domain}" if domain else ""
             self.missing.append(f"{proto.op_type}{where} (version {version}) at {shown!r}")
             for name in map(names, proto.output):
                 scope.setdefault(name, "")
             return []
+        if names.depth > _MOST_FUNCTIONS:
+            raise ArgumentError(f"load: functions call each other in a circle at {shown!r}.")
         return self._expanded(function, attributes, proto, scope, constants, names, shown)
 
     def _declare(
