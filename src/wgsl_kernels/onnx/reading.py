@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
 
 _MOST_FUNCTIONS = 64  # one within another
-_OWN = ("", "ai.onnx")
 
 Scope = dict[str, str]
 """The types of the values that are known by name."""
@@ -77,7 +76,9 @@ class _GraphReader:
     def __init__(self, model: onnx.ModelProto, folder: str) -> None:
         self.folder = folder
         self.opsets = _versions(model.opset_import)
-        self.functions = {(_domain(one.domain), one.name): one for one in model.functions}
+        self.functions = {
+            (registry.plain_domain(one.domain), one.name): one for one in model.functions
+        }
         self.missing: list[str] = []
         self.shapes = {
             one.name: one.type
@@ -130,7 +131,7 @@ class _GraphReader:
                     raise ArgumentError(
                         f"load: node {shown!r} reads {name!r}, which nothing before it gives."
                     )
-            if proto.op_type == "Constant" and _domain(proto.domain) == "":
+            if proto.op_type == "Constant" and registry.plain_domain(proto.domain) == "":
                 name = names(proto.output[0])
                 constants[name] = Constant(name, self._constant(proto, name, names))
                 scope[name] = _type_of(constants[name].array)
@@ -147,7 +148,7 @@ class _GraphReader:
         shown: str,
     ) -> list[OnnxNode]:
         """Return what runs for a node: itself, or the nodes of a function."""
-        domain = _domain(proto.domain)
+        domain = registry.plain_domain(proto.domain)
         version = (names.opsets or self.opsets).get(domain, self.opsets.get(domain, 0))
         given = {one.name: self._bound(one, names) for one in proto.attribute}
         attributes = {name: one for name, one in given.items() if one is not None}
@@ -361,7 +362,7 @@ def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     Raises:
         ArgumentError: One is no version.
     """
-    found = {_domain(one.domain): one.version for one in imports}
+    found = {registry.plain_domain(one.domain): one.version for one in imports}
     for domain, version in found.items():
         if not 0 < version < 1 << 31:
             raise ArgumentError(f"load: version {version} of {domain or 'ONNX'}'s operators.")
@@ -407,10 +408,6 @@ def _check(
 def _renamed(node: OnnxNode, shown: str) -> OnnxNode:
     node.name = shown
     return node
-
-
-def _domain(name: str) -> str:
-    return "" if name in _OWN else name
 
 
 def _first(proto: onnx.NodeProto) -> str:

@@ -72,6 +72,11 @@ def host_function(domain: str, name: str) -> Callable[..., Any] | None:
     return _numpy.get(name) if not domain else None
 
 
+def plain_domain(name: str) -> str:
+    """Return a domain by the name that it has here: ONNX's own, which has two, is ""."""
+    return "" if name == "ai.onnx" else name
+
+
 def load_families() -> None:
     """Import the modules of operators, each of which registers its own."""
     package = importlib.import_module(_FAMILIES)
