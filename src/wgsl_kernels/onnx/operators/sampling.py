@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.onnx.operators.shapes import ints
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
 from wgsl_kernels.onnx.windows import OnnxWindow
@@ -123,7 +124,7 @@ def _cubic_weight(distance: Tensor) -> Tensor:
 @operator("AffineGrid", host=(1,))
 def affine_grid(node: OnnxNode, theta: Tensor, size: Array) -> Tensor:
     """Return the places that affine maps, [batch, axes, axes + 1], give an image's elements."""
-    lengths = [int(n) for n in np.ravel(size)[2:]]
+    lengths = ints(size)[2:]
     corners = node.attr("align_corners")
     lines = [np.linspace(-1, 1, n) if corners else (np.arange(n) * 2 + 1) / n - 1 for n in lengths]
     if corners:
@@ -224,8 +225,8 @@ def _largest_corner(
 @operator("Col2Im", host=(1, 2))
 def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> Tensor:
     """Return images whose blocks are columns, [batch, channels * block, blocks]; overlaps add."""
-    size = tuple(int(n) for n in np.ravel(block))
-    lengths = tuple(int(n) for n in np.ravel(shape))
+    size = tuple(ints(block))
+    lengths = ints(shape)
     window = OnnxWindow.of(node, size)
     count = len(size)
     padded = [n + window.pads[i] + window.pads[i + count] for i, n in enumerate(lengths)]

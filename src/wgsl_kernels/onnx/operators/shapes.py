@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import known_shape
 from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -45,13 +46,18 @@ def flatten(node: OnnxNode, x: Tensor) -> Tensor:
 @operator("Reshape", host=(1,))
 def reshape(node: OnnxNode, x: Tensor, shape: Array | None = None) -> Tensor:
     """Return ``x`` in another shape; 0 is the length that is there, -1 what is left."""
+    wanted = new_lengths(node, x.shape, shape)
+    if x.size == 0 and -1 in wanted:
+        wanted[wanted.index(-1)] = 0
+    return ops.reshape(x, tuple(wanted))
+
+
+def new_lengths(node: OnnxNode, there: tuple[int, ...], shape: Array | None) -> list[int]:
+    """Return the lengths that ``Reshape`` asks for, with those put in that are kept."""
     wanted = list(node.attr("shape")) if shape is None else ints(shape)
     if not node.attr("allowzero", 0):
-        wanted = [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
-    if x.size == 0 and -1 in wanted:
-        known = math.prod(n for n in wanted if n != -1)
-        wanted[wanted.index(-1)] = 0 if known else x.size
-    return ops.reshape(x, tuple(wanted))
+        wanted = [there[i] if n == 0 else n for i, n in enumerate(wanted)]
+    return wanted
 
 
 @operator("Transpose")
@@ -121,11 +127,14 @@ def cuts(
 def split(node: OnnxNode, x: Tensor, sizes: Array | None = None) -> tuple[Tensor, ...]:
     """Return parts of ``x`` along an axis, of given sizes or nearly equal ones."""
     axis = node.attr("axis")
+    return ops.split(x, part_lengths(node, x.shape[axis], sizes), axis)
+
+
+def part_lengths(node: OnnxNode, length: int, sizes: Array | None) -> list[int]:
+    """Return the lengths of the parts that ``Split`` asks for."""
     given = node.attr("split") if sizes is None else ints(sizes)
-    return ops.split(x, list(given or _equal(x.shape[axis], node)), axis)
-
-
-def _equal(length: int, node: OnnxNode) -> list[int]:
+    if given:
+        return list(given)
     count = node.attr("num_outputs") or len(node.outputs)
     size = -(-length // count)
     return [size] * (count - 1) + [length - size * (count - 1)]
@@ -144,14 +153,13 @@ def tile(node: OnnxNode, x: Tensor, repeats: Array, axis: Array | None = None) -
 @operator("Shape", raw=True)
 def shape_of(node: OnnxNode, x: Any) -> Array:
     """Return the lengths of ``x``, or of some axes, on the host."""
-    lengths = (x.array if hasattr(x, "array") else x).shape
-    return np.array(lengths, np.int64)[node.attr("start", 0) : node.attr("end")]
+    return np.array(known_shape(x), np.int64)[node.attr("start", 0) : node.attr("end")]
 
 
 @operator("Size", raw=True)
 def size_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of elements, on the host."""
-    return np.array(math.prod((x.array if hasattr(x, "array") else x).shape), np.int64)
+    return np.array(math.prod(known_shape(x)), np.int64)
 
 
 @operator("Pad", host=(1, 2, 3))
@@ -219,7 +227,7 @@ def constant_of_shape(node: OnnxNode, shape: Array) -> Tensor | Array:
 @operator("EyeLike", raw=True)
 def eye_like(node: OnnxNode, x: Any) -> Tensor:
     """Return ones on a diagonal of a matrix of the shape of ``x``."""
-    rows, columns = (x.array if hasattr(x, "array") else x).shape
+    rows, columns = known_shape(x)
     return ops.eye(rows, columns, k=node.attr("k"), dtype=CARRIERS[element(node.out_types[0])])
 
 
