@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.values.windows import slide
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -187,27 +189,17 @@ def _numbers(value: Any, count: int) -> list[int]:
 
 def _window(attrs: Mapping[str, Any], x: Any, size: Sequence[int]) -> dict[str, Any]:
     """Return the attributes of a window over images; its padding in numbers."""
-    count = len(size)
-    found: dict[str, Any] = {"kernel_shape": list(size)}
-    found["strides"] = _numbers(attrs.get("strides", 1), count)
-    found["dilations"] = _numbers(attrs.get("dilations", 1), count)
-    last = attrs.get("data_format", "NHWC").endswith("C")
-    pad = attrs.get("pad", "valid")
     if attrs.get("dim_rounding_mode") not in (None, "floor"):
         raise CannotSayError(f"with dim_rounding_mode {attrs['dim_rounding_mode']!r}")
-    if pad == "same":
-        lengths = x.shape[1:-1] if last else x.shape[2:]
-        more = [
-            max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
-            for n, k, s, d in zip(lengths, size, found["strides"], found["dilations"], strict=True)
-        ]
-        return found | {"pads": [n // 2 for n in more] + [n - n // 2 for n in more]}
-    if pad == "valid":
-        return found
-    if isinstance(pad, int):
-        return found | {"pads": [pad] * 2 * count}
-    pairs = list(pad)[1:-1] if last else list(pad)[2:]
-    return found | {"pads": [int(a) for a, _ in pairs] + [int(b) for _, b in pairs]}
+    given = {name: attrs[name] for name in ("dilations", "data_format") if name in attrs}
+    sliding = slide("save", x.shape, size, strides=attrs["strides"], pad=attrs["pad"], **given)
+    axes = sliding.axes
+    return {
+        "kernel_shape": list(size),
+        "strides": [axis.stride for axis in axes],
+        "dilations": [axis.dilation for axis in axes],
+        "pads": [axis.before for axis in axes] + [axis.after for axis in axes],
+    }
 
 
 def _with_channels_first(
