@@ -14,7 +14,7 @@ import numpy as np
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.graphdef.attributes import ELEMENTS
 from wgsl_kernels.graphdef.rules import rule
-from wgsl_kernels.onnx.running import known_shape
+from wgsl_kernels.onnx.running import ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -26,11 +26,6 @@ if TYPE_CHECKING:
 
 
 _MOST = 1 << 24
-
-
-def ints(values: Any) -> tuple[int, ...]:
-    """Return values as Python's integers, in one row."""
-    return tuple(int(one) for one in np.ravel(values))
 
 
 def pairs(values: Any) -> list[tuple[int, int]]:

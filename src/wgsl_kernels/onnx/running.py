@@ -124,6 +124,11 @@ def host(x: Value) -> Any:
     return x
 
 
+def ints(values: Any) -> tuple[int, ...]:
+    """Return values as Python's integers, in one row."""
+    return tuple(int(one) for one in np.ravel(values))
+
+
 def known_shape(x: Value) -> tuple[int, ...]:
     """Return the shape of a tensor, an array or a constant; nothing is read."""
     found: tuple[int, ...] = (x.array if isinstance(x, Constant) else x).shape

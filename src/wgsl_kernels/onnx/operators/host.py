@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.operators.casts import cast
-from wgsl_kernels.onnx.operators.shapes import cuts, ints, new_lengths, part_lengths
+from wgsl_kernels.onnx.operators.shapes import cuts, new_lengths, part_lengths
 from wgsl_kernels.onnx.registry import on_host
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import carried, element, is_integer, numpy_type
 
 if TYPE_CHECKING:
@@ -90,9 +91,7 @@ _TABLE: Mapping[str, Callable[..., Any]] = {
     "Concat": lambda node, *xs: np.concatenate(xs, node.attr("axis")),
     "Div": _divide,
     "Equal": _plain(np.equal),
-    "Expand": lambda node, x, shape: np.broadcast_to(
-        x, np.broadcast_shapes(x.shape, tuple(ints(shape)))
-    ),
+    "Expand": lambda node, x, shape: np.broadcast_to(x, np.broadcast_shapes(x.shape, ints(shape))),
     "Flatten": lambda node, x: x.reshape(int(np.prod(x.shape[: node.attr("axis")])), -1),
     "Gather": _gather,
     "Greater": _plain(np.greater),

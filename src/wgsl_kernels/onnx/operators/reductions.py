@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx.operators.shapes import ints
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import element, is_integer, limits
 from wgsl_kernels.ops.names import public_ops as ops
 

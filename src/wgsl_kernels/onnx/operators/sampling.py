@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.onnx.operators.shapes import ints
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import carried
 from wgsl_kernels.onnx.windows import OnnxWindow
 from wgsl_kernels.ops.names import public_ops as ops
@@ -225,7 +225,7 @@ def _largest_corner(
 @operator("Col2Im", host=(1, 2))
 def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> Tensor:
     """Return images whose blocks are columns, [batch, channels * block, blocks]; overlaps add."""
-    size = tuple(ints(block))
+    size = ints(block)
     lengths = ints(shape)
     window = OnnxWindow.of(node, size)
     count = len(size)

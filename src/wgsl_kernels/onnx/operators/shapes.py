@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import known_shape
+from wgsl_kernels.onnx.running import ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -16,11 +16,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import OnnxNode
-
-
-def ints(values: Any) -> list[int]:
-    """Return values as Python's integers, in one row."""
-    return [int(one) for one in np.ravel(values)]
 
 
 @operator("Concat")
@@ -32,7 +27,7 @@ def concat(node: OnnxNode, *xs: Tensor) -> Tensor:
 @operator("Expand", host=(1,))
 def expand(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` repeated to the shape that it and ``shape`` broadcast to."""
-    return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
+    return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), ints(shape)))
 
 
 @operator("Flatten")
@@ -54,7 +49,7 @@ def reshape(node: OnnxNode, x: Tensor, shape: Array | None = None) -> Tensor:
 
 def new_lengths(node: OnnxNode, there: tuple[int, ...], shape: Array | None) -> list[int]:
     """Return the lengths that ``Reshape`` asks for, with those put in that are kept."""
-    wanted = list(node.attr("shape")) if shape is None else ints(shape)
+    wanted = list(node.attr("shape") if shape is None else ints(shape))
     if not node.attr("allowzero", 0):
         wanted = [there[i] if n == 0 else n for i, n in enumerate(wanted)]
     return wanted
@@ -105,10 +100,10 @@ def cuts(
     steps: Array | None,
 ) -> tuple[slice, ...]:
     """Return the slices, one an axis, that ``Slice`` asks for."""
-    first = list(node.attr("starts")) if starts is None else ints(starts)
-    last = list(node.attr("ends") or ()) if ends is None else ints(ends)
+    first = node.attr("starts") if starts is None else ints(starts)
+    last = node.attr("ends") or () if ends is None else ints(ends)
     along = node.attr("axes") if axes is None else ints(axes)
-    step = [1] * len(first) if steps is None else ints(steps)
+    step = (1,) * len(first) if steps is None else ints(steps)
     found = [slice(None)] * len(shape)
     for start, end, axis, stride in zip(
         first, last, along or range(len(first)), step, strict=False
@@ -144,7 +139,7 @@ def part_lengths(node: OnnxNode, length: int, sizes: Array | None) -> list[int]:
 def tile(node: OnnxNode, x: Tensor, repeats: Array, axis: Array | None = None) -> Tensor:
     """Return ``x`` repeated along its axes; before version 6 along one."""
     if axis is None:
-        return ops.tile(x, tuple(ints(repeats)))
+        return ops.tile(x, ints(repeats))
     times = [1] * x.ndim
     times[int(np.ravel(axis)[0])] = int(np.ravel(repeats)[0])
     return ops.tile(x, tuple(times))
@@ -218,7 +213,7 @@ def constant_of_shape(node: OnnxNode, shape: Array) -> Tensor | Array:
     """Return one value in a shape; of int64 on the host, as shapes are."""
     value = node.attr("value")
     value = np.zeros(1, np.float32) if value is None else value
-    lengths = tuple(ints(shape))
+    lengths = ints(shape)
     if value.dtype == np.int64 and math.prod(lengths) <= 64:
         return np.full(lengths, value.item(), np.int64)
     return ops.full(lengths, value.item(), CARRIERS[element(node.out_types[0])])
