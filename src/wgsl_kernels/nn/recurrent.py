@@ -198,11 +198,12 @@ def gru(inputs: int, units: int, *, generator: Generator | None = None) -> GRU:
     return GRU(*_weights(size, width, 3, generator), zeros(3 * width), zeros(3 * width))
 
 
-def _hard_sigmoid(x: Tensor) -> Tensor:
+def hard_sigmoid(x: Tensor) -> Tensor:
+    """Return ``0.2 * x + 0.5`` in [0, 1], as of older Keras and TensorFlow.js."""
     return unary.clip(0.2 * x + 0.5, 0.0, 1.0)
 
 
-_GATES = {"sigmoid": activation.sigmoid, "hard_sigmoid": _hard_sigmoid}
+_GATES = {"sigmoid": activation.sigmoid, "hard_sigmoid": hard_sigmoid}
 
 
 def _weights(
