@@ -308,7 +308,7 @@ def _scatter_update(call: BatchedCall) -> Result | None:
 def _einsum(call: BatchedCall) -> Result | None:
     equation = call.attrs["equation"].replace(" ", "")
     free = [one for one in string.ascii_letters if one not in equation]
-    if "." in equation or "->" not in equation or not free:
+    if "->" not in equation or not free:
         return None
     terms, result = equation.split("->")
     pairs = list(zip(terms.split(","), call.inputs[0], call.mapped[0], strict=True))
