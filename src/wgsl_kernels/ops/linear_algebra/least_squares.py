@@ -14,11 +14,16 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.attributes import number
-from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
+from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import cast, compare, complex
 from wgsl_kernels.ops.linear_algebra import factorizations
 from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
-from wgsl_kernels.ops.linear_algebra.matrices import adjoint, as_matrices, real_parts
+from wgsl_kernels.ops.linear_algebra.matrices import (
+    adjoint,
+    as_matrices,
+    real_parts,
+    shared_batch,
+)
 from wgsl_kernels.ops.linear_algebra.matrix import matmul
 from wgsl_kernels.ops.linear_algebra.solving import limit_of
 from wgsl_kernels.ops.reductions import reduce as reductions
@@ -100,12 +105,7 @@ def _least_squares_signature(
             f"MatrixSolveLs: a has shape {show(a.shape)} and b {show(b.shape)}; want [..., rows, "
             "cols] and [..., rows, columns]."
         )
-    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if batch is None:
-        raise ShapeError(
-            f"MatrixSolveLs: the axes before the matrices do not broadcast: a is {show(a.shape)}, "
-            f"b is {show(b.shape)}."
-        )
+    batch = shared_batch("MatrixSolveLs", a, b)
     y = a.like(shape=(*batch, a.shape[-1], b.shape[-1]))
     return y, real_parts(a.like(shape=(*a.shape[:-2], min(a.shape[-2:]))))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.values.dtypes import is_exact
-from wgsl_kernels.engine.values.shapes import require_dtype, show
+from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
 from wgsl_kernels.ops.elementwise import cast, complex, logical
 from wgsl_kernels.ops.linear_algebra import diagonals
 from wgsl_kernels.ops.shapes import creation
@@ -15,7 +15,7 @@ from wgsl_kernels.ops.shapes import shape as shapes
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
-    from wgsl_kernels.engine.values.spec import Spec
+    from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
 def as_matrices(op: str, x: TensorLike) -> Tensor:
@@ -40,6 +40,21 @@ def require_square(kernel: str, name: str, spec: Spec) -> None:
     require_dtype(kernel, name, spec, "float32", "complex64")
     if spec.ndim < 2 or spec.shape[-1] != spec.shape[-2]:
         raise ShapeError(f"{kernel}: {name} has shape {show(spec.shape)}; want [..., n, n].")
+
+
+def shared_batch(kernel: str, a: Spec, b: Spec) -> Shape:
+    """Return the axes before the matrices of two inputs, broadcast.
+
+    Raises:
+        ShapeError: They do not broadcast.
+    """
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if batch is None:
+        raise ShapeError(
+            f"{kernel}: the axes before the matrices do not broadcast: a is {show(a.shape)}, b "
+            f"is {show(b.shape)}."
+        )
+    return batch
 
 
 def real_parts(spec: Spec) -> Spec:

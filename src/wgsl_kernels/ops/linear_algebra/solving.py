@@ -16,7 +16,7 @@ from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.attributes import integer
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
-from wgsl_kernels.engine.values.shapes import broadcast_shapes, show
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise import cast, compare, complex, logical
 from wgsl_kernels.ops.linear_algebra import factorizations
 from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
@@ -25,6 +25,7 @@ from wgsl_kernels.ops.linear_algebra.matrices import (
     as_matrices,
     real_parts,
     require_square,
+    shared_batch,
 )
 from wgsl_kernels.ops.linear_algebra.matrix import matmul
 from wgsl_kernels.ops.reductions import extremes
@@ -344,13 +345,7 @@ def solution_spec(kernel: str, a: Spec, b: Spec) -> Spec:
             f"{kernel}: a has shape {show(a.shape)} and b {show(b.shape)}; want [..., n, n] and "
             "[..., n, cols]."
         )
-    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if batch is None:
-        raise ShapeError(
-            f"{kernel}: the axes before the matrices do not broadcast: a is {show(a.shape)}, b "
-            f"is {show(b.shape)}."
-        )
-    return a.like(shape=(*batch, *b.shape[-2:]))
+    return a.like(shape=(*shared_batch(kernel, a, b), *b.shape[-2:]))
 
 
 @host_kernel("MatrixSolve")

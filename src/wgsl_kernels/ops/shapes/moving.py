@@ -231,17 +231,17 @@ def _folded(
 
 @gradient("MirrorPad")
 def _mirror_pad_grad(dy: Tensor, x_shape: Shape, paddings: Pairs, mode: str) -> Tensor:
-    # What was copied to both sides is moved back and added, run by run, axis by axis.
+    # What was copied to both sides is moved back and added, segment by segment, axis by axis.
     for axis, (length, (before, after)) in enumerate(zip(x_shape, paddings, strict=True)):
         if before or after:
-            runs = list(_runs(mode, length, before, after))
-            left = [run for run in runs if run.place < 0]
-            sizes = [run.size for run in runs]
-            sizes.insert(len(left), length)
+            segments = list(_segments(mode, length, before, after))
+            first = sum(one.place < 0 for one in segments)
+            sizes = [one.size for one in segments]
+            sizes.insert(first, length)
             parts = list(slicing.split(dy, sizes, axis=axis))
-            inner = parts.pop(len(left))
-            for run, part in zip(runs, parts, strict=True):
-                inner = inner + _moved_back(run, part, length, axis)
+            inner = parts.pop(first)
+            for segment, part in zip(segments, parts, strict=True):
+                inner = inner + _moved_back(segment, part, length, axis)
             dy = inner
     return dy
 
@@ -262,8 +262,8 @@ class _AxisSegment(NamedTuple):
     turn: Literal["forward", "backward", "same"]
 
 
-def _runs(mode: str, length: int, before: int, after: int) -> Iterator[_AxisSegment]:
-    """Yield what lies before an axis and after it."""
+def _segments(mode: str, length: int, before: int, after: int) -> Iterator[_AxisSegment]:
+    """Yield the segments before an axis and behind it."""
     step = length - 1 if mode == "reflect" else length
     for place, end in ((-before, 0), (length, length + after)):
         if mode == "edge" or not step:
@@ -281,14 +281,14 @@ def _runs(mode: str, length: int, before: int, after: int) -> Iterator[_AxisSegm
             place += count
 
 
-def _moved_back(run: _AxisSegment, part: Tensor, length: int, axis: int) -> Tensor:
-    """Return the gradient of a run as one of the axis."""
-    if run.turn == "same":
+def _moved_back(segment: _AxisSegment, part: Tensor, length: int, axis: int) -> Tensor:
+    """Return the gradient of a segment as one of the axis."""
+    if segment.turn == "same":
         part = part.sum(axis=axis, keepdims=True)
-    elif run.turn == "backward":
+    elif segment.turn == "backward":
         part = shapes.flip(part, axis=axis)
     ends = [(0, 0)] * part.ndim
-    ends[axis] = (run.first, length - run.first - part.shape[axis])
+    ends[axis] = (segment.first, length - segment.first - part.shape[axis])
     return joining.pad(part, ends)
 
 

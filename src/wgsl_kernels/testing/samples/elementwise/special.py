@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
+EPS = 2.0**-23
+
 
 def _of_terms(name: str, mirrored: Callable[[Array], Array]) -> Bound:
     """Allow the error of the result, and below 0 that of the term of the mirrored argument."""
 
     def error(x: Array) -> Array:
-        wide = np.asarray(x, np.float64)
         with np.errstate(all="ignore"):
-            term = np.abs(mirrored(np.where(wide < 0, -wide, 1.0)))
-        digits = 2.0**-10 if x.dtype == np.float16 else 2.0**-23
-        return np.where((wide < 0) & np.isfinite(term), 2 * SAFE_ULP[name] * digits * term, 0.0)
+            term = np.abs(mirrored(np.where(x < 0, -x, 1.0)))
+        return np.where((x < 0) & np.isfinite(term), 2 * SAFE_ULP[name] * EPS * term, 0.0)
 
     return plus(safe(name), absolute(error))
 
@@ -42,12 +42,10 @@ def _polygamma(n: int) -> Bound:
     """Allow the errors of the terms, which the one next to a pole bounds."""
 
     def error(x: Array) -> Array:
-        wide = np.asarray(x, np.float64)
-        distance = np.where(wide < 0, np.abs(wide - np.rint(wide)), wide)
+        distance = np.where(x < 0, np.abs(x - np.rint(x)), x)
         with np.errstate(all="ignore"):
             largest = special.polygamma(np.abs(distance), n)
-        digits = 2.0**-10 if x.dtype == np.float16 else 2.0**-23
-        return np.where(np.isfinite(largest), 4 * (4 * n + 12) * digits * np.abs(largest), 0.0)
+        return np.where(np.isfinite(largest), 4 * (4 * n + 12) * EPS * np.abs(largest), 0.0)
 
     return absolute(error)
 
