@@ -66,6 +66,7 @@ class Shaders:
         self._attrs = derivation.source.structs.get("Attrs")
         named = NamedTypes([*declared(self.head), *parse(common()).declarations])
         by_four = all(each.type in FLOATS for each in self.one.elements)
+        types = Passes(self.one, pulled, self.upstream, self.result).types()
         self.passes: dict[tuple[bool, int], tuple[Passes, list[tuple[Pass, str]]]] = {}
         for whole in (False, True):
             for lanes in (1, 4) if by_four else (1,):
@@ -73,9 +74,8 @@ class Shaders:
                 made = [] if self.is_zero else every.written()
                 if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
                     continue
-                texts = [(one, self._text(one, every.types())) for one in made]
+                texts = [(one, self._text(one, types)) for one in made]
                 self.passes[whole, lanes] = every, texts
-        types = Passes(self.one, pulled, self.upstream, self.result).types()
         layouts = TypeLayouts(named)
         self.buffers = {
             name: (_dtype(named.of(parse_expression(type_))), layouts.written(type_).stride)
