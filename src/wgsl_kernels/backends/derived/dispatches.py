@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.context import common, declared
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import WHOLE
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
     from wgsl_kernels.wgsl.types.kinds import Type
 
-MOST_BOUND = 8
+MOST_BOUND = DEFAULT_LIMITS["max-storage-buffers-per-shader-stage"]
 """Arrays that a dispatch binds on each device of WebGPU."""
 _HALF = re.compile(r"\b(T|T_\w+|f16)\b")
 """Types that parameters of a dispatch are not given as."""
