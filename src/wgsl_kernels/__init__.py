@@ -79,6 +79,7 @@ from wgsl_kernels.engine.registry.gradients import no_gradient as no_gradient
 from wgsl_kernels.engine.registry.gradients import override_gradient as override_gradient
 from wgsl_kernels.engine.registry.gradients import register_gradient as register_gradient
 from wgsl_kernels.engine.registry.gradients import unregister_gradient as unregister_gradient
+from wgsl_kernels.engine.registry.public import imported as _imported
 from wgsl_kernels.engine.registry.public import publish as _publish
 from wgsl_kernels.engine.registry.registry import Kernel as Kernel
 from wgsl_kernels.engine.registry.registry import copy_registered_kernels as copy_registered_kernels
@@ -137,10 +138,10 @@ _bind_operators()
 _provide_foreign_names()
 _LAZY = ("data", "dev", "metrics", "nn", "onnx", "testing", "tfjs", "web")
 _LAZY_FUNCTIONS = {
-    "checkpoint": "ops.control.rematerialization",
-    "load_weights": "nn.weights",
-    "summary": "nn.summary",
-    "vmap": "ops.control.batching",
+    "checkpoint": "wgsl_kernels.ops.control.rematerialization",
+    "load_weights": "wgsl_kernels.nn.weights",
+    "summary": "wgsl_kernels.nn.summary",
+    "vmap": "wgsl_kernels.ops.control.batching",
 }
 
 
@@ -151,15 +152,11 @@ def _lazily(name: str) -> _Any:
     if name in _LAZY:
         return importlib.import_module(f"wgsl_kernels.{name}")
     if name in _LAZY_FUNCTIONS:
-        module = importlib.import_module(f"wgsl_kernels.{_LAZY_FUNCTIONS[name]}")
-        globals()[name] = found = getattr(module, name)
-        return found
+        return _imported(__name__, name, _LAZY_FUNCTIONS[name])
     from wgsl_kernels.ops.names.names import aliases
 
     if name in aliases():
-        found = getattr(importlib.import_module("wgsl_kernels.tfjs"), name)
-        globals()[name] = found
-        return found
+        return _imported(__name__, name, "wgsl_kernels.tfjs")
     said = "" if name.startswith("_") else _advice("wk", name, globals()["__dir__"]())
     raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}.{said}")
 

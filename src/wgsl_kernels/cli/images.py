@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.fast import called, sample_rates, sample_timings
+from wgsl_kernels.bench.checking.fast import sample_rates, sample_timings
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.bench.pictures import beside, painted, plane_of, titled, write_png
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import arrays_for, tensors_for
+from wgsl_kernels.testing.inputs import arrays_for, call_of, tensors_for
 from wgsl_kernels.testing.registered import samples_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def write_images(folder: Path, names: Sequence[str], backend: str) -> list[Path]
 def _pictures(sample: Sample, backend: str) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
     arrays = arrays_for(sample)
     with use_backend(backend):
-        made = [one.numpy() for one in outputs_of(called(sample), tensors_for(arrays))]
+        made = [one.numpy() for one in outputs_of(call_of(sample), tensors_for(arrays))]
     for output, (got, right) in enumerate(zip(made, exact_of(sample, arrays), strict=False)):
         plane, exact = plane_of(got), plane_of(np.asarray(right))
         if plane is None:

@@ -16,8 +16,12 @@ from wgsl_kernels.ops.elementwise import activation, exponential, unary
 from wgsl_kernels.ops.shapes import creation, joining, slicing
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.ops.random.streams import Generator
+
+    _GRUStep = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 @dataclass(eq=False, repr=False)
@@ -150,6 +154,12 @@ class GRU:
         states = None if state is None else (state,)
         (first,) = _states("GRU", states, 1, (given.shape[0], units), given)
         gates = given @ self.input_weight + self.input_bias
+        step = self._step_after() if self.reset_after else self._step_before()
+        last, ys = recurrence.scan(step, first, gates.transpose((1, 0, 2)), reverse=reverse)
+        return ys.transpose((1, 0, 2)), last
+
+    def _step_after(self) -> _GRUStep:
+        """Return a step whose reset gate multiplies the product with the hidden weight."""
         squash = _GATES[self.gate]
 
         def step(h: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
@@ -160,20 +170,23 @@ class GRU:
             h = n + z * (h - n)
             return h, h
 
-        def step_before(h: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
+        return step
+
+    def _step_before(self) -> _GRUStep:
+        """Return a step whose reset gate multiplies the state, before the product."""
+        squash, units = _GATES[self.gate], self.hidden_weight.shape[0]
+        of_gates, of_new = slicing.split(self.hidden_weight, (2 * units, units), axis=-1)
+        gate_bias, new_bias = slicing.split(self.hidden_bias, (2 * units, units))
+
+        def step(h: Tensor, part: Tensor) -> tuple[Tensor, Tensor]:
             reset, update, new = slicing.split(part, 3, axis=-1)
-            first, second = self.hidden_weight[:, : 2 * units], self.hidden_weight[:, 2 * units :]
-            of_gates, of_new = slicing.split(self.hidden_bias, (2 * units, units))
-            hidden = slicing.split(h @ first + of_gates, 2, axis=-1)
+            hidden = slicing.split(h @ of_gates + gate_bias, 2, axis=-1)
             r, z = squash(reset + hidden[0]), squash(update + hidden[1])
-            n = exponential.tanh(new + (r * h) @ second + of_new)
+            n = exponential.tanh(new + (r * h) @ of_new + new_bias)
             h = n + z * (h - n)
             return h, h
 
-        advance = step if self.reset_after else step_before
-
-        last, ys = recurrence.scan(advance, first, gates.transpose((1, 0, 2)), reverse=reverse)
-        return ys.transpose((1, 0, 2)), last
+        return step
 
 
 def gru(inputs: int, units: int, *, generator: Generator | None = None) -> GRU:
@@ -198,11 +211,12 @@ def gru(inputs: int, units: int, *, generator: Generator | None = None) -> GRU:
     return GRU(*_weights(size, width, 3, generator), zeros(3 * width), zeros(3 * width))
 
 
-def _hard_sigmoid(x: Tensor) -> Tensor:
+def hard_sigmoid(x: Tensor) -> Tensor:
+    """Return ``0.2 * x + 0.5`` in [0, 1], as of older Keras and TensorFlow.js."""
     return unary.clip(0.2 * x + 0.5, 0.0, 1.0)
 
 
-_GATES = {"sigmoid": activation.sigmoid, "hard_sigmoid": _hard_sigmoid}
+_GATES = {"sigmoid": activation.sigmoid, "hard_sigmoid": hard_sigmoid}
 
 
 def _weights(

@@ -19,7 +19,7 @@ from wgsl_kernels.nn.convolution import Conv, ConvTranspose
 from wgsl_kernels.nn.fields import shown_by_fields
 from wgsl_kernels.nn.linear import Dense, Embedding
 from wgsl_kernels.nn.normalization import BatchNorm, LayerNorm
-from wgsl_kernels.nn.recurrent import GRU, LSTM
+from wgsl_kernels.nn.recurrent import GRU, LSTM, hard_sigmoid
 from wgsl_kernels.nn.structure import Dropout
 from wgsl_kernels.ops.elementwise import activation, exponential, unary
 from wgsl_kernels.ops.images import resize
@@ -101,10 +101,6 @@ def activated(name: Any) -> Layers:
     return [ACTIVATIONS[name]]
 
 
-def _hard_sigmoid(x: Tensor) -> Tensor:
-    return unary.clip(0.2 * x + 0.5, 0.0, 1.0)
-
-
 def _softsign(x: Tensor) -> Tensor:
     return x / (unary.abs(x) + 1.0)
 
@@ -113,7 +109,7 @@ ACTIVATIONS: Mapping[str, Callable[..., Any]] = {
     "elu": activation.elu,
     "exponential": exponential.exp,
     "gelu": compositions.gelu,
-    "hard_sigmoid": _hard_sigmoid,
+    "hard_sigmoid": hard_sigmoid,
     "relu": activation.relu,
     "relu6": activation.relu6,
     "selu": activation.selu,

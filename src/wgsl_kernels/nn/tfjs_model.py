@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.files import path_of
@@ -13,11 +13,22 @@ from wgsl_kernels.nn.tfjs_layers import MAKERS, LayerSource, UnfitLayerError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable, Mapping
 
     from wgsl_kernels.nn.graph import Source
     from wgsl_kernels.nn.tfjs_layers import Array
 
 _SEQUENTIAL, _FUNCTIONAL, _INPUT = "Sequential", ("Functional", "Model"), "InputLayer"
+
+_Call = tuple[str, int]
+"""A call of a layer: the layer's name, and the number of the call among its calls."""
+
+
+class _Reference(NamedTuple):
+    """A result of a call, by its number among the call's results."""
+
+    call: _Call
+    result: int
 
 
 def load_layers_model(path: str | os.PathLike[str]) -> Sequential | Graph:
@@ -32,7 +43,7 @@ def load_layers_model(path: str | os.PathLike[str]) -> Sequential | Graph:
             weights beside it.
 
     Raises:
-        ArgumentError: The files are none, damaged, or lie outside of the folder; or layers are not
+        ArgumentError: The files are none, damaged, or outside of the folder; or layers are not
             known, or have options that ours lack, or weights are missing, misshapen or left over:
             the message has them all.
         OSError: A file cannot be read.
@@ -105,54 +116,42 @@ class _Builder:
             return []
 
     def _graph(self, config: dict[str, Any]) -> Graph:
+        layers, given = self._called_layers(config["layers"])
+        inputs = tuple(one.call[0] for one in _references(config["input_layers"]))
+        outputs = _references(config["output_layers"])
+        first = _first_calls(given, outputs)
+        places = {(name, first.get(name, 0)): at for at, name in enumerate(inputs)}
+        pending = {
+            (name, first[name] + at): sources
+            for name in layers
+            for at, sources in enumerate(given[name])
+        }
+        calls: list[GraphCall] = []
+        for call in _in_order(pending, places):
+            sources = _sources(pending[call], places)
+            places[call] = len(inputs) + len(calls)
+            calls.append(graph_call(call[0], layers[call[0]], sources))
+        if any(one.call not in places for one in outputs):
+            raise ValueError("an output is of no layer")
+        return Graph(layers, inputs, tuple(calls), _sources(outputs, places))
+
+    def _called_layers(
+        self, nodes: list[dict[str, Any]]
+    ) -> tuple[dict[str, Any], dict[str, list[list[_Reference]]]]:
+        """Return layers by name, and what each is given in each call; nothing, of an input."""
         layers: dict[str, Any] = {}
-        pending: list[tuple[str, int, list[tuple[str, int, int]]]] = []
-        counts: dict[str, int] = {}
-        for node in config["layers"]:
+        given: dict[str, list[list[_Reference]]] = {}
+        for node in nodes:
             name = node.get("name") or node["config"]["name"]
-            if name in counts:
+            if name in given:
                 raise ValueError(f"two layers are called {name!r}")
             if node["class_name"] == _INPUT:
-                counts[name] = 1
+                given[name] = [[]]
                 continue
             made = self._layer(node)
             layers[name] = made[0] if len(made) == 1 else sequential(*made)
-            inbound = node["inbound_nodes"]
-            counts[name] = len(inbound)
-            pending += [(name, at, _references(name, one)) for at, one in enumerate(inbound)]
-        inputs = tuple(one[0] for one in _ends(config["input_layers"]))
-        outputs = _ends(config["output_layers"])
-        # a model within counts from the call that made it
-        used = [one for _, _, several in pending for one in several] + outputs
-        first = {
-            name: max([0, *(at - count + 1 for one, at, _ in used if one == name)])
-            for name, count in counts.items()
-        }
-        places: dict[tuple[str, int], int] = {(name, 0): at for at, name in enumerate(inputs)}
-        calls: list[GraphCall] = []
-
-        def source(reference: tuple[str, int, int]) -> Source | None:
-            name, at, number = reference
-            place = places.get((name, at - first[name]))
-            return None if place is None else (place, number)
-
-        while pending:
-            left = []
-            for name, at, several in pending:
-                sources = [source(one) for one in several]
-                if None in sources:
-                    left.append((name, at, several))
-                    continue
-                places[name, at] = len(inputs) + len(calls)
-                known = tuple(one for one in sources if one is not None)
-                calls.append(graph_call(name, layers[name], known))
-            if len(left) == len(pending):
-                raise ValueError(f"layers wait for one another: {left[0][0]!r}")
-            pending = left
-        ends = tuple(one for one in map(source, outputs) if one is not None)
-        if len(ends) != len(outputs):
-            raise ValueError("an output is of no layer")
-        return Graph(layers, inputs, tuple(calls), ends)
+            given[name] = [_inbound(name, one) for one in node["inbound_nodes"]]
+        return layers, given
 
 
 def _is_model(node: dict[str, Any]) -> bool:
@@ -178,16 +177,52 @@ def _walk(node: dict[str, Any], names: set[str], unknown: set[str]) -> None:
         _walk(one, names, unknown)
 
 
-def _references(name: str, inbound: Any) -> list[tuple[str, int, int]]:
-    """Return what a call of a layer is given: layers, their calls, and their results."""
+def _inbound(name: str, inbound: Any) -> list[_Reference]:
+    """Return what a call of a layer is given."""
     if not isinstance(inbound, list):
         raise ValueError(f"{name} is written by Keras 3; want a file of TensorFlow.js or Keras 2")
     if any(len(one) > 3 and one[3] for one in inbound):
         raise ValueError(f"{name} is called with keywords")
-    return _ends(inbound)
+    return _references(inbound)
 
 
-def _ends(given: Any) -> list[tuple[str, int, int]]:
+def _references(given: Any) -> list[_Reference]:
     """Return references to results; one alone may be given without a list."""
     several = [given] if given and isinstance(given[0], str) else given
-    return [(str(one[0]), int(one[1]), int(one[2])) for one in several]
+    return [_Reference((str(one[0]), int(one[1])), int(one[2])) for one in several]
+
+
+def _first_calls(
+    given: Mapping[str, list[list[_Reference]]], outputs: list[_Reference]
+) -> dict[str, int]:
+    """Return the number of each layer's first call: a model within counts from where it was made.
+
+    It is the least with which each call that is referred to exists.
+    """
+    first = dict.fromkeys(given, 0)
+    for sources in [*(one for several in given.values() for one in several), outputs]:
+        for (name, at), _ in sources:
+            first[name] = max(first[name], at - len(given[name]) + 1)
+    return first
+
+
+def _in_order(pending: Mapping[_Call, list[_Reference]], known: Iterable[_Call]) -> list[_Call]:
+    """Return calls so that each comes after those whose results it is given."""
+    order: list[_Call] = []
+    done, remaining = set(known), list(pending)
+    while remaining:
+        left: list[_Call] = []
+        for call in remaining:
+            if all(one.call in done for one in pending[call]):
+                done.add(call)
+                order.append(call)
+            else:
+                left.append(call)
+        if len(left) == len(remaining):
+            raise ValueError(f"layers wait for one another: {left[0][0]!r}")
+        remaining = left
+    return order
+
+
+def _sources(references: list[_Reference], places: Mapping[_Call, int]) -> tuple[Source, ...]:
+    return tuple([(places[one.call], one.result) for one in references])

@@ -17,7 +17,7 @@ from wgsl_kernels.engine.trees.trees import VARIABLES, Tree
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.ops.shapes.creation import zeros_like
-from wgsl_kernels.train.pairs import matched, pairs_of
+from wgsl_kernels.train.pairs import check_shape, pairs_of
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import TensorLike
@@ -89,14 +89,10 @@ class GradientAccumulator:
         places = {one: place for place, one in enumerate(self._variables())}
         new: list[tuple[Variable, Any]] = []
         with tidy(), hidden_from_tapes():
-            for gradient, target in pairs_of(_NAME, matched(_NAME, gradients, self._model)):
+            for gradient, target in pairs_of(_NAME, gradients, self._model):
                 if gradient is None:
                     continue
-                if gradient.shape != target.shape:
-                    raise ShapeError(
-                        f"{_NAME}: the gradient of {target.name!r} has shape "
-                        f"{show(gradient.shape)}, the variable {show(target.shape)}; want the same."
-                    )
+                check_shape(_NAME, gradient, target)
                 place = places[target]
                 total = self.sums[place]
                 new.append((total, total + astype(gradient * given, total.dtype)))

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, variables_in
+from wgsl_kernels.engine.autodiff.autodiff import variables_in
 from wgsl_kernels.engine.capture.watch import all_or_none
-from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.train.optimizer import Optimizer, fused_on_first_use
-from wgsl_kernels.train.pairs import matched, pairs_of, variables_for
+from wgsl_kernels.train.pairs import Pairs, loss_and_gradients, pairs_of
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
@@ -104,11 +104,7 @@ class ParameterGroups:
             ArgumentError: A variable is in no group.
         """
         with fused_on_first_use():
-            loss, found, read = gradients_and_lines(f, variables_for(_NAME, variables))
-            if not found:
-                raise GradientNotFound(
-                    f"{_NAME}.minimize: the loss depends on no trainable variable.{read}"
-                )
+            loss, found = loss_and_gradients(_NAME, f, variables)
             self.apply_gradients(found)
             return loss
 
@@ -124,11 +120,10 @@ class ParameterGroups:
             ArgumentError: A variable is in no group, or is given twice, or ``gradients`` has not
                 the form of ``variables``.
         """
-        given = gradients if variables is None else matched(_NAME, gradients, variables)
         owner = {one: name for name, each in self._members.items() for one in each or ()}
         rest = next((name for name, one in self._members.items() if one is None), None)
-        parts: dict[str, list[tuple[Tensor | None, Variable]]] = {}
-        for gradient, target in pairs_of(_NAME, given):
+        parts: dict[str, Pairs] = {}
+        for gradient, target in pairs_of(_NAME, gradients, variables):
             name = owner.get(target, rest)
             if name is None:
                 raise ArgumentError(f"{_NAME}: {target.name!r} is in no group.")

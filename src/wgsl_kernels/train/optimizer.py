@@ -11,10 +11,10 @@ from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, stop_gradient
+from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.capture.watch import all_or_none, assign_all
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.environment.suggestions import advice
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
@@ -26,7 +26,7 @@ from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.train.keywords import WithKeywords
-from wgsl_kernels.train.pairs import Pairs, matched, pairs_of, variables_for
+from wgsl_kernels.train.pairs import check_shape, loss_and_gradients, pairs_of
 from wgsl_kernels.train.slots import Slots, check_fits, name_of
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -164,12 +164,7 @@ class Optimizer(metaclass=WithKeywords):
             ShapeError: The loss is not a scalar.
         """
         with fused_on_first_use():
-            loss: Tensor
-            loss, found, read = gradients_and_lines(f, variables_for(self._name, variables))
-            if not found:
-                raise GradientNotFound(
-                    f"{self._name}.minimize: the loss depends on no trainable variable.{read}"
-                )
+            loss, found = loss_and_gradients(self._name, f, variables)
             chosen = self._chosen(found)
             found.clear()
             self._change(chosen)
@@ -189,9 +184,8 @@ class Optimizer(metaclass=WithKeywords):
             ArgumentError: A variable is given twice, or two have the same name, or ``gradients``
                 has not the form of ``variables``.
         """
-        given = gradients if variables is None else matched(self._name, gradients, variables)
         with fused_on_first_use():
-            self._change(self._chosen(given))
+            self._change(self._chosen(gradients, variables))
 
     def _change(self, chosen: list[tuple[Tensor, Variable]]) -> None:
         """Do one step, giving up each gradient once it is used.
@@ -227,19 +221,15 @@ class Optimizer(metaclass=WithKeywords):
             del results, shared
         evaluate(changed)
 
-    def _chosen(self, gradients: Pairs) -> list[tuple[Tensor, Variable]]:
+    def _chosen(self, gradients: Any, variables: Any = None) -> list[tuple[Tensor, Variable]]:
         self._held.check_owners()
         chosen: dict[str, tuple[Tensor, Variable]] = {}
         without: list[str] = []
-        for gradient, target in pairs_of(self._name, gradients):
+        for gradient, target in pairs_of(self._name, gradients, variables):
             if gradient is None:
                 without.append(target.name)
                 continue
-            if gradient.shape != target.shape:
-                raise ShapeError(
-                    f"{self._name}: the gradient of {target.name!r} has shape "
-                    f"{show(gradient.shape)}, the variable {show(target.shape)}; want the same."
-                )
+            check_shape(self._name, gradient, target)
             name = name_of(target) if target.name in chosen else target.name
             if name in chosen or (name != target.name and chosen[target.name][1] is target):
                 what = "twice" if chosen[target.name][1] is target else "for two variables"

@@ -1,34 +1,65 @@
-"""Which gradient is of which variable, however both are given."""
+"""Losses with their gradients, and which gradient is of which variable."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from wgsl_kernels.engine.autodiff.autodiff import variables_in
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, variables_in
+from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound, ShapeError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.trees.trees import VARIABLES, Tree
 from wgsl_kernels.engine.values.attributes import sequence
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.wgsl.errors.words import shown
 
-Pairs = Mapping[Variable, Tensor | None] | Iterable[tuple[Tensor | None, Variable]]
+Pairs = list[tuple[Tensor | None, Variable]]
 
 
-def variables_for(caller: str, given: Any) -> Any:
-    """Return the variables of a model, each once, and a sequence of variables as it is.
+def loss_and_gradients(
+    caller: str, f: Callable[[], Tensor], variables: Any
+) -> tuple[Tensor, dict[Variable, Tensor]]:
+    """Return the loss that ``minimize`` of ``caller`` is given, and its gradients by variable.
+
+    Args:
+        caller: Whose ``minimize`` it is.
+        f: Takes nothing and returns the loss, a scalar.
+        variables: A sequence of variables, or a model; None for the trainable ones that ``f``
+            reads.
 
     Raises:
+        GradientNotFound: The loss depends on none of them, or a kernel has no gradient.
+        ShapeError: The loss is not a scalar.
         ArgumentError: There is something else than variables.
     """
-    if given is None:
-        return None
-    tree, found = variables_in(f"{caller}.minimize", given)
-    return found if tree is None else list(dict.fromkeys(found))
+    chosen = variables
+    if variables is not None:
+        tree, chosen = variables_in(f"{caller}.minimize", variables)
+        if tree is not None:
+            chosen = list(dict.fromkeys(chosen))
+    loss, found, read = gradients_and_lines(f, chosen)
+    if not found:
+        raise GradientNotFound(
+            f"{caller}.minimize: the loss depends on no trainable variable.{read}"
+        )
+    return loss, found
 
 
-def matched(caller: str, gradients: Any, variables: Any) -> Pairs:
+def check_shape(caller: str, gradient: Tensor, variable: Variable) -> None:
+    """Refuse a gradient that has not its variable's shape.
+
+    Raises:
+        ShapeError: It has another.
+    """
+    if gradient.shape != variable.shape:
+        raise ShapeError(
+            f"{caller}: the gradient of {variable.name!r} has shape {show(gradient.shape)}, the "
+            f"variable {show(variable.shape)}; want the same."
+        )
+
+
+def _matched(caller: str, gradients: Any, variables: Any) -> Pairs:
     """Return pairs from a tree of gradients and one of variables.
 
     Raises:
@@ -47,17 +78,23 @@ def matched(caller: str, gradients: Any, variables: Any) -> Pairs:
     return [pair for pair in pairs if pair[0] is not None or id(pair[1]) not in known]
 
 
-def pairs_of(caller: str, gradients: Any) -> list[tuple[Tensor | None, Variable]]:
+def pairs_of(caller: str, gradients: Any, variables: Any = None) -> Pairs:
     """Return (gradient, variable) pairs.
 
+    Args:
+        caller: Whose ``apply_gradients`` they are given.
+        gradients: Pairs, or gradients by variable; with ``variables`` a tree.
+        variables: A model of variables in the form of ``gradients``, or None.
+
     Raises:
-        ArgumentError: There are other things among them.
+        ArgumentError: There are other things among them, or they have not one form.
     """
-    if isinstance(gradients, Mapping):
-        given = [(gradient, target) for target, gradient in gradients.items()]
+    given = gradients if variables is None else _matched(caller, gradients, variables)
+    if isinstance(given, Mapping):
+        pairs = [(gradient, target) for target, gradient in given.items()]
     else:
-        given = sequence(caller, "gradients", gradients, "(gradient, variable) pairs")
-    for pair in given:
+        pairs = sequence(caller, "gradients", given, "(gradient, variable) pairs")
+    for pair in pairs:
         items: Any = pair
         fits = isinstance(items, (tuple, list)) and len(items) == 2
         if not fits or not isinstance(items[1], Variable):
@@ -70,4 +107,4 @@ def pairs_of(caller: str, gradients: Any) -> list[tuple[Tensor | None, Variable]
                 f"{caller}: the gradient of {pair[1].name!r} is {shown(pair[0])}; want a "
                 "tensor or None."
             )
-    return given
+    return pairs

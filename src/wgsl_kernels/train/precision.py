@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from wgsl_kernels.engine.autodiff.autodiff import gradients_and_lines, stop_gradient
+from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.drivers.backends import active_driver
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, GradientNotFound
+from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.observe.profile import evaluate
@@ -22,7 +22,7 @@ from wgsl_kernels.ops.elementwise.binary import maximum
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.ops.reductions import reduce
 from wgsl_kernels.train.optimizer import Optimizer, fused_on_first_use
-from wgsl_kernels.train.pairs import matched, pairs_of, variables_for
+from wgsl_kernels.train.pairs import loss_and_gradients, pairs_of
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
@@ -158,11 +158,7 @@ class LossScale:
             return self.scaled(losses[0])
 
         with fused_on_first_use():
-            _, found, read = gradients_and_lines(scaled, variables_for(_NAME, variables))
-            if not found:
-                raise GradientNotFound(
-                    f"{_NAME}.minimize: the loss depends on no trainable variable.{read}"
-                )
+            _, found = loss_and_gradients(_NAME, scaled, variables)
             self.apply_gradients(self.unscaled(found))
         return losses[0]
 
@@ -173,8 +169,7 @@ class LossScale:
             gradients: As for `Optimizer.apply_gradients`.
             variables: A model of variables in the form of ``gradients``.
         """
-        given = gradients if variables is None else matched(_NAME, gradients, variables)
-        pairs = pairs_of(_NAME, given)
+        pairs = pairs_of(_NAME, gradients, variables)
         watch = VariableWatch()
         try:
             with hidden_from_tapes(), context.changed(watch=watch):

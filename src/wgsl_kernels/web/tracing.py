@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
-from weakref import ref
 
 import numpy as np
 
-from wgsl_kernels.engine.capture.captured_run import Trial, _VariableRead
-from wgsl_kernels.engine.capture.watch import VariableWatch, stand_in
+from wgsl_kernels.engine.capture.captured_run import Trial
+from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.environment.origin import user_line
@@ -157,11 +156,8 @@ class ExportTrial(Trial):
         if source._array is None:
             return source
         _check_dtype(f"the variable {variable.name!r}", variable, self._target)
-        values = self._values_of(variable)
-        own = self._recording.own(self._target.upload(values, variable.spec), variable.spec, True)
-        self._inputs.append(_VariableRead(ref(variable), own))
-        self._read[variable._id] = found = stand_in(variable, own, self._driver)
-        return found
+        array = self._target.upload(self._values_of(variable), variable.spec)
+        return self._taken(variable, array, True)
 
     def _values_of(self, variable: Variable) -> Array:
         if variable._id not in self.values:

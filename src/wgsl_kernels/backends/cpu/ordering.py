@@ -6,11 +6,14 @@ floats, and all are different, so that any method of sorting is stable.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.threads import each
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Array = np.ndarray[Any, Any]
 
@@ -54,21 +57,17 @@ def top_places(x: Array, count: int) -> Array:
         # NumPy sorts upward, stably and with NaN last: reversed rows, read from the end.
         upward = np.argsort(x[..., ::-1], axis=-1, kind="stable")
         return np.asarray(length - 1 - upward[..., ::-1][..., :count]).astype(np.int32)
-    rows = x.reshape(-1, length)
     backward = LOW - np.arange(length)
-    places = np.empty((len(rows), min(count, length)), np.int32)
 
-    def find(some: slice) -> None:
-        keys = _keys(rows[some], backward)
+    def find(rows: Array) -> Array:
+        keys = _keys(rows, backward)
         if 0 < count < length // 2:
             keys.partition(length - count, axis=-1)
             keys = keys[:, length - count :]
         keys.sort(axis=-1)
-        places[some] = LOW - (keys[:, ::-1][:, :count] & LOW)
+        return LOW - (keys[:, ::-1][:, :count] & LOW)
 
-    at_once = max(PART // length, 1)
-    each(find, [slice(first, first + at_once) for first in range(0, len(rows), at_once)])
-    return places.reshape(*x.shape[:-1], -1)
+    return _of_rows(x, count, find)
 
 
 def bottom_places(x: Array, count: int) -> Array:
@@ -79,19 +78,29 @@ def bottom_places(x: Array, count: int) -> Array:
     if not can_be_keys(x):
         return np.argsort(x, axis=-1, kind="stable")[..., :count].astype(np.int32)
     length = x.shape[-1]
-    rows = x.reshape(-1, length)
-    places = np.empty((len(rows), min(count, length)), np.int32)
 
-    def find(some: slice) -> None:
-        keys = _keys(rows[some], np.arange(length))
+    def find(rows: Array) -> Array:
+        keys = _keys(rows, np.arange(length))
         if 0 < count < length // 2:
             keys.partition(count - 1, axis=-1)
             keys = keys[:, :count]
         keys.sort(axis=-1)
-        places[some] = keys[:, :count] & LOW
+        return keys[:, :count] & LOW
+
+    return _of_rows(x, count, find)
+
+
+def _of_rows(x: Array, count: int, find: Callable[[Array], Array]) -> Array:
+    """Return, as int32, the ``count`` places of each row that ``find`` gives for some rows."""
+    length = x.shape[-1]
+    rows = x.reshape(-1, length)
+    places = np.empty((len(rows), min(count, length)), np.int32)
+
+    def fill(some: slice) -> None:
+        places[some] = find(rows[some])
 
     at_once = max(PART // length, 1)
-    each(find, [slice(first, first + at_once) for first in range(0, len(rows), at_once)])
+    each(fill, [slice(first, first + at_once) for first in range(0, len(rows), at_once)])
     return places.reshape(*x.shape[:-1], -1)
 
 

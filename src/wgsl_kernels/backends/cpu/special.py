@@ -191,7 +191,7 @@ def _erfc_of_single(x: Array) -> Any:
 
 @widened
 def _erfc_of_double(x: Array) -> Any:
-    return _by_element(math.erfc, x)
+    return np.asarray(np.frompyfunc(math.erfc, 1, 1)(x)).astype(x.dtype)
 
 
 # erfinv(x) / x by powers of w - 2.5 below w = 5, and of sqrt(w) - 3 from there to 1 - 2^-24, where
@@ -251,8 +251,8 @@ def _erfinv_of_double(x: Array) -> Any:
     )
     for _ in range(5):
         rise = np.exp(y * y) * (math.sqrt(math.pi) / 2)
-        outside = _by_element(math.erfc, y)
-        inner = (a - _by_element(math.erf, y)) * rise
+        outside = erfc(y)
+        inner = (a - numerics.erf(y)) * rise
         y = y + np.where(a < 0.5, inner, outside * np.log(outside / (1 - a)) * rise)
     return np.where(a == 1, np.copysign(np.inf, x), np.copysign(y, x))
 
@@ -263,7 +263,3 @@ def _polynomial(x: Array, coefficients: tuple[float, ...]) -> Array:
         y *= x
         y += one
     return y
-
-
-def _by_element(function: Any, x: Array) -> Array:
-    return np.asarray(np.frompyfunc(function, 1, 1)(x)).astype(np.float64)

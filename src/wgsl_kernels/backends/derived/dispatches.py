@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.context import common, declared
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import WHOLE
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
     from wgsl_kernels.wgsl.types.kinds import Type
 
-MOST_BOUND = 8
+MOST_BOUND = DEFAULT_LIMITS["max-storage-buffers-per-shader-stage"]
 """Arrays that a dispatch binds on each device of WebGPU."""
 _HALF = re.compile(r"\b(T|T_\w+|f16)\b")
 """Types that parameters of a dispatch are not given as."""
@@ -66,6 +67,7 @@ class Shaders:
         self._attrs = derivation.source.structs.get("Attrs")
         named = NamedTypes([*declared(self.head), *parse(common()).declarations])
         by_four = all(each.type in FLOATS for each in self.one.elements)
+        types = Passes(self.one, pulled, self.upstream, self.result).types()
         self.passes: dict[tuple[bool, int], tuple[Passes, list[tuple[Pass, str]]]] = {}
         for whole in (False, True):
             for lanes in (1, 4) if by_four else (1,):
@@ -73,9 +75,8 @@ class Shaders:
                 made = [] if self.is_zero else every.written()
                 if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
                     continue
-                texts = [(one, self._text(one, every.types())) for one in made]
+                texts = [(one, self._text(one, types)) for one in made]
                 self.passes[whole, lanes] = every, texts
-        types = Passes(self.one, pulled, self.upstream, self.result).types()
         layouts = TypeLayouts(named)
         self.buffers = {
             name: (_dtype(named.of(parse_expression(type_))), layouts.written(type_).stride)

@@ -117,22 +117,20 @@ class PartWalk:
         return _stacked(found), total
 
     def back(self, before: Any, after: Any, to: Any) -> Any:
-        """Return the cotangent of what was before."""
-        assert self.pulled is not None
-        if self.one.adds:
-            return to
-        if "by_combine" not in self.pulled.there:
-            return _mapped(np.zeros_like, to)
-        return self.call("by_combine", before, after, to)
+        """Return the cotangent of what was before, where the combination of both has ``to``."""
+        return self._pulled_by("by_combine", before, after, to)
 
     def second(self, before: Any, after: Any, to: Any) -> Any:
         """Return the cotangent of what came after, where the combination of both has ``to``."""
+        return self._pulled_by("by_second", before, after, to)
+
+    def _pulled_by(self, name: str, before: Any, after: Any, to: Any) -> Any:
         assert self.pulled is not None
         if self.one.adds:
             return to
-        if "by_second" not in self.pulled.there:
+        if name not in self.pulled.there:
             return _mapped(np.zeros_like, to)
-        return self.call("by_second", before, after, to)
+        return self.call(name, before, after, to)
 
     def passed(self, starts: Any, totals: Any, to: Any, own: Any = None) -> Any:
         """Return the cotangent of what each part comes to, from that of each row."""

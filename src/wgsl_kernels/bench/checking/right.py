@@ -220,17 +220,9 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         yield found
     for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
         yield explained(subject, case, at_size(subject, case))
-    beyond = list(sizes.large(sample))
-    seconds = sizes.seconds_by_elements(sample, _run) if beyond else None
-    for case in beyond:
-        if seconds is not None and seconds(case) < CHEAP:
-            found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
-            yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
-    for small, medium, largest in sizes.long(sample):
-        seconds = sizes.seconds_by(small, medium, _run)
-        if seconds is not None and seconds(largest) < CHEAP:
-            found = at_size(subject, replace(largest, sample=cases.grossly(largest.sample)))
-            yield [one for one in found if one.code != "runaway-loop"]
+    for case in sizes.cheap(sample, _run):
+        found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
+        yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
 
 
 def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
@@ -253,10 +245,6 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
     causes[0] = causes[0].with_evidence(**shown)
     is_ended = any(one.code == "runaway-loop" for one in causes)
     return causes if is_ended else [*causes, *found]
-
-
-CHEAP = 0.5
-"""Seconds that a large case may take."""
 
 
 def at_size(subject: Subject, case: Case) -> list[Finding]:

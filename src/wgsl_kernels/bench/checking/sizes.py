@@ -36,6 +36,8 @@ TIMED = (257, 1030)
 """Lengths whose times tell how long a large case takes."""
 SLOW = 0.125
 """Seconds that the first of these may take."""
+CHEAP = 0.5
+"""Seconds that a large case may take."""
 LONG = 1 << 14
 """Elements of an input of float16 that is long: running sums of it lose their digits."""
 MOST_LARGE = (1 << 17) + 14
@@ -195,7 +197,25 @@ def large(sample: Sample) -> Iterator[Case]:
             yield case
 
 
-def long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
+def cheap(sample: Sample, run: Callable[[Case], None]) -> Iterator[Case]:
+    """Yield the large cases that take little time, then those with one length beyond 65,536.
+
+    Args:
+        sample: What they are made from.
+        run: Runs a case; it raises where a shape rule refuses it.
+    """
+    beyond = list(large(sample))
+    seconds = _seconds_by_elements(sample, run) if beyond else None
+    for case in beyond:
+        if seconds is not None and seconds(case) < CHEAP:
+            yield case
+    for small, medium, largest in _long(sample):
+        seconds = _seconds_by(small, medium, run)
+        if seconds is not None and seconds(largest) < CHEAP:
+            yield largest
+
+
+def _long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
     """Yield the sample with one length beyond 65,536 and short others, behind two shorter ones."""
     if not _is_drawn(sample) or len(lengths := lengths_of(sample)) < 2:
         return
@@ -208,25 +228,20 @@ def long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
             yield small, medium, largest
 
 
-def seconds_by_elements(
+def _seconds_by_elements(
     sample: Sample, run: Callable[[Case], None]
 ) -> Callable[[Case], float] | None:
-    """Return about how long a large case takes, by two smaller ones; None where none runs.
-
-    Args:
-        sample: What they are made from.
-        run: Runs a case; it raises where a shape rule refuses it.
-    """
+    """Return about how long a large case takes, by two smaller ones; None where none runs."""
     for length in lengths_of(sample)[::-1]:
         small, medium = (resized(sample, {length: one}, MOST_LARGE) for one in TIMED)
         if small is not None and medium is not None:
-            seconds = seconds_by(small, medium, run)
+            seconds = _seconds_by(small, medium, run)
             if seconds is not None:
                 return seconds
     return None
 
 
-def seconds_by(
+def _seconds_by(
     small: Case, medium: Case, run: Callable[[Case], None]
 ) -> Callable[[Case], float] | None:
     """Return about how long a larger case takes, by two cases; None where they do not run.

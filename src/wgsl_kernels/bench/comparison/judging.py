@@ -21,6 +21,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
     wide_tensor,
     widened,
 )
+from wgsl_kernels.testing.inputs import call_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,12 +125,9 @@ def exact_of(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
     if sample.reference is not None:
         found = sample.reference(*[widened(one) for one in arrays], **sample.attrs)
         return [np.asarray(one) for one in (found if isinstance(found, (tuple, list)) else [found])]
-
-    def run(*xs: Any) -> Any:
-        return sample.f(*xs, **sample.attrs)
-
     with double_precision():
-        return [one.numpy() for one in outputs_of(run, [wide_tensor(one) for one in arrays])]
+        tensors = [wide_tensor(one) for one in arrays]
+        return [one.numpy() for one in outputs_of(call_of(sample), tensors)]
 
 
 def errors_of(

@@ -12,7 +12,7 @@ from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.step import stepped_call
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.testing.inputs import tensors_for
+from wgsl_kernels.testing.inputs import call_of, tensors_for
 from wgsl_kernels.testing.stepping.text import shown
 
 if TYPE_CHECKING:
@@ -70,13 +70,7 @@ def _cases_of(sample: Sample) -> Iterator[Case]:
 
 def stepped_case(case: Case, wanted: Wanted) -> Trace:
     """Return the trace of an invocation of a case; it notes what is right where that is known."""
-    sample = case.sample
-    arrays = case.arrays
-
-    def f(*xs: Any) -> Any:
-        return sample.f(*xs, **sample.attrs)
-
-    call = called(f, tensors_for(arrays))
+    call = called(call_of(case.sample), tensors_for(case.arrays))
     at: Any = wanted.at or None
     right = _right(case) if wanted.is_element else []
     got = [one.numpy() for one in call.outputs] if right else []

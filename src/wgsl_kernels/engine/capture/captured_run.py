@@ -103,6 +103,10 @@ class Trial(VariableWatch):
         else:  # each replay uploads the values that it has then
             array = self._driver.upload(source._driver.download(array, source.spec), source.spec)
             shared = False
+        return self._taken(variable, array, shared)
+
+    def _taken(self, variable: Variable, array: Any, shared: bool) -> Tensor:
+        """Return what is shown of a variable from now on, whose values an array has."""
         own = self._recording.own(array, variable.spec, shared)
         self._inputs.append(_VariableRead(ref(variable), own))
         self._read[variable._id] = found = stand_in(variable, own, self._driver)

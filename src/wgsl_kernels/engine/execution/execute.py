@@ -213,7 +213,7 @@ def _execute(
         if declared is not None and len(inputs) < len(declared.inputs):
             absent = [None] * (len(declared.inputs) - len(inputs))
             return _execute(name, (*inputs, *absent), attrs, names, call, observer)
-        plan = make_plan(found, name, driver, [_spec_of(one) for one in inputs], attrs, names)
+        plan = make_plan(found, name, driver, [spec_of(one) for one in inputs], attrs, names)
     if watch is not None:
         watch.met(plan.uses)
     if plan.casts is not None:
@@ -267,7 +267,8 @@ def _launch(plan: Plan, inputs: tuple[Any, ...], arrays: list[Any]) -> Result:
     return tuple(outputs)
 
 
-def _spec_of(value: Any) -> Any:
+def spec_of(value: Any) -> Any:
+    """Return the spec of a kernel's input; of a list of tensors a list, of an absent one None."""
     if value is None:
         return None
     return value.spec if isinstance(value, Tensor) else [one.spec for one in value]

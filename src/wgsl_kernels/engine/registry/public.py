@@ -51,11 +51,16 @@ def _advising(module: str, names: list[str], modules: Mapping[str, str]) -> Call
     def missing(name: str) -> Any:
         if name not in modules:
             raise unknown(shown, name, names)
-        found = getattr(importlib.import_module(modules[name]), name)
-        setattr(sys.modules[module], name, found)
-        return found
+        return imported(module, name, modules[name])
 
     return missing
+
+
+def imported(module: str, name: str, home: str) -> Any:
+    """Return what the module ``home`` has by a name, which ``module`` has from then on, too."""
+    found = getattr(importlib.import_module(home), name)
+    setattr(sys.modules[module], name, found)
+    return found
 
 
 def unknown(module: str, name: str, names: Iterable[str]) -> AttributeError:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from wgsl_kernels.engine.autodiff.tape import flat
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.environment.origin import warn_user
 from wgsl_kernels.engine.execution.creation import as_tensor
-from wgsl_kernels.engine.execution.execute import cast_inputs, dispatch, widened
+from wgsl_kernels.engine.execution.execute import cast_inputs, dispatch, spec_of, widened
 from wgsl_kernels.engine.execution.plans import Plan, find_plan, make_plan
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.widening import widened_attrs
@@ -28,6 +29,7 @@ from wgsl_kernels.engine.trees.trees import Leaves, Tree
 from wgsl_kernels.engine.values.attributes import attr_key, function
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
 from wgsl_kernels.ops.control.batching_rules import RULES, BatchedCall
+from wgsl_kernels.ops.shapes.moving import moveaxis
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
@@ -183,12 +185,8 @@ def _outside(level: _VmapLevel, result: Any, out_axes: Any) -> Any:
 
 
 def _moved(x: Tensor, start: int, end: int) -> Tensor:
-    """Return a tensor with one axis moved."""
-    if start == end:
-        return x
-    order = [axis for axis in range(x.ndim) if axis != start]
-    order.insert(end, start)
-    return run("Transpose", x, perm=order)
+    """Return a tensor with one axis moved, itself where that is in its place."""
+    return x if start == end else moveaxis(x, start, end)
 
 
 class _Batch:
@@ -253,7 +251,7 @@ class _VmapLevel(Boundary, EntryObserver):
 
     def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
         """Run a kernel on all examples."""
-        if any(self.of(one) is not None for one in _flat(call.inputs)):
+        if any(self.of(one) is not None for one in flat(call.inputs)):
             return self._mapped(call)
         if call.name == "AdvanceKey":  # by what all examples have drawn
             call.attrs = {**call.attrs, "blocks": call.attrs["blocks"] * self.size}
@@ -295,17 +293,16 @@ class _VmapLevel(Boundary, EntryObserver):
         rule = RULES.get(call.name)
         if rule is None or plan.outputs is None:
             return None
-        flat = [
-            [self.of(each) for each in one]
-            if isinstance(one, (list, tuple))
-            else None
-            if one is None
-            else self.of(one)
-            for one in call.inputs
-        ]
+        mapped = tuple([self._all_of(one) for one in call.inputs])
         return rule(
-            BatchedCall(call.name, self.size, call.inputs, tuple(flat), plan.attrs, plan.outputs)
+            BatchedCall(call.name, self.size, call.inputs, mapped, plan.attrs, plan.outputs)
         )
+
+    def _all_of(self, value: Any) -> Any:
+        """Return an input of all examples, None of one that they share; lists likewise."""
+        if isinstance(value, (list, tuple)):
+            return [self._all_of(one) for one in value]
+        return None if value is None else self.of(value)
 
     def _by_loop(self, call: KernelRun) -> Result:
         """Run a kernel once per example."""
@@ -326,7 +323,7 @@ class _VmapLevel(Boundary, EntryObserver):
         """Return an input of each example."""
         if isinstance(value, (list, tuple)):
             return [list(one) for one in zip(*map(self._rows, value), strict=True)]
-        batched = None if value is None else self.of(value)
+        batched = self._all_of(value)
         return [value] * self.size if batched is None else run_many("Unpack", batched, axis=0)
 
     def _stacked(self, name: str, rows: Sequence[Any]) -> Tensor:
@@ -371,28 +368,11 @@ class _VmapLevel(Boundary, EntryObserver):
             )
 
 
-def _flat(inputs: Sequence[Any]) -> list[Tensor]:
-    found: list[Tensor] = []
-    for one in inputs:
-        if isinstance(one, Tensor):
-            found.append(one)
-        elif one is not None:
-            found.extend(one)
-    return found
-
-
 def _plan_of(call: KernelRun) -> Plan:
     """Return the plan of a kernel for one example, which refuses what does not fit."""
     driver = context.current().driver or default_driver()
-    specs = [
-        None
-        if one is None
-        else one.spec
-        if isinstance(one, Tensor)
-        else [each.spec for each in one]
-        for one in call.inputs
-    ]
-    for one in _flat(call.inputs):
+    specs = [spec_of(one) for one in call.inputs]
+    for one in flat(call.inputs):
         if one.is_disposed:
             raise one._was_disposed()
     kept = tuple([tuple(one) if isinstance(one, list) else one for one in specs])

@@ -83,7 +83,7 @@ def _whole(size: int, one: Tensor, mapped: Tensor | None) -> Tensor:
 
 
 def _aligned(call: BatchedCall) -> list[Any]:
-    """Return the inputs, with axes of length 1 behind the first where they are to broadcast."""
+    """Return the inputs, with axes of length 1 after the first where they are to broadcast."""
     ranks = [one.ndim for one in call.inputs if one is not None]
     most = max(ranks, default=0)
     found: list[Any] = []
@@ -216,7 +216,7 @@ def _along_axis(call: BatchedCall) -> Result:
 
 
 def _segments(call: BatchedCall) -> Result:
-    """Sum segments: those of the n-th example are numbered behind those of the others."""
+    """Sum segments: those of the n-th example are numbered after those of the others."""
     count = call.attrs["num_segments"]
     ids, axes = call.whole(1), len(call.shape(1))
     first = run("Range", start=0, stop=call.size * count, step=count, dtype="int32")
@@ -308,7 +308,7 @@ def _scatter_update(call: BatchedCall) -> Result | None:
 def _einsum(call: BatchedCall) -> Result | None:
     equation = call.attrs["equation"].replace(" ", "")
     free = [one for one in string.ascii_letters if one not in equation]
-    if "." in equation or "->" not in equation or not free:
+    if "->" not in equation or not free:
         return None
     terms, result = equation.split("->")
     pairs = list(zip(terms.split(","), call.inputs[0], call.mapped[0], strict=True))

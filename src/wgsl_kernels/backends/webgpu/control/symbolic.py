@@ -85,6 +85,7 @@ def lower_function(
     outputs: tuple[Spec, ...],
     *,
     repeats: bool,
+    copied: Collection[int] = (),
 ) -> FunctionProgram | None:
     """Return the program of a function for arrays of these layouts; None where it has none.
 
@@ -97,32 +98,31 @@ def lower_function(
         arrays: Its inputs; None where one is absent, a list where it takes several as one.
         outputs: What it makes.
         repeats: Whether its registration promises for it.
+        copied: The inputs that the program copies; others are found as it is lowered.
 
     Raises:
         UndecidedError: The tuner is to measure first, on arrays.
     """
-    copied: Collection[int] = ()
-    while True:
-        record = _Record([], repeats, copied)
-        given = [
-            [_input(record, each) for each in one] if isinstance(one, list) else _input(record, one)
-            for one in arrays
-        ]
-        symbolic = SymbolicGpu(gpu, record)
-        try:
-            results = [_result(symbolic.known(one)) for one in func(symbolic, given)]
-        except NotSymbolicError:
-            return None
-        if not record.repeats:
-            return None
-        read = {b.place for d in record.dispatches for b in d.reads}
-        if not any(
-            BindingResource("input", n) in read and _reads_view(record.dispatches, n)
-            for n in record.packed
-        ):
-            break
-        # one place cannot stand for both, its views and what has no gaps
+    record = _Record([], repeats, copied)
+    given = [
+        [_input(record, each) for each in one] if isinstance(one, list) else _input(record, one)
+        for one in arrays
+    ]
+    symbolic = SymbolicGpu(gpu, record)
+    try:
+        results = [_result(symbolic.known(one)) for one in func(symbolic, given)]
+    except NotSymbolicError:
+        return None
+    if not record.repeats:
+        return None
+    read = {b.place for d in record.dispatches for b in d.reads}
+    both = any(
+        BindingResource("input", n) in read and _reads_view(record.dispatches, n)
+        for n in record.packed
+    )
+    if both:  # one place cannot stand for both, its views and what has no gaps
         copied = {*copied, *record.packed}
+        return lower_function(gpu, func, arrays, outputs, repeats=repeats, copied=copied)
     places = [one.place for one in results if one.place is not None]
     numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
     buffers = list(record.buffers)
