@@ -57,7 +57,7 @@ def read_layers_model(path: Path) -> TfjsFile:
     """Return the topology and the weights of a model.json.
 
     Raises:
-        ArgumentError: It is none, or damaged; its files have not the bytes that it promises, or lie
+        ArgumentError: It is none, or damaged; its files have not the bytes that it promises, or are
             outside of its folder.
         OSError: A file cannot be read.
     """

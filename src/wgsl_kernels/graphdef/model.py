@@ -35,7 +35,7 @@ def load_graph_model(path: str | os.PathLike[str], *, trainable: bool = False) -
         The model; ``parameters`` has its weights by name.
 
     Raises:
-        ArgumentError: The files are none, damaged, or lie outside of the folder; or operators are
+        ArgumentError: The files are none, damaged, or are outside of the folder; or operators are
             not known, all of them at once, control flow among them; or nodes do not fit together.
         OSError: A file cannot be read.
 

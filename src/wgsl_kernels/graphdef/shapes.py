@@ -14,6 +14,7 @@ import numpy as np
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.graphdef.attributes import ELEMENTS
 from wgsl_kernels.graphdef.rules import rule
+from wgsl_kernels.onnx.running import ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -25,11 +26,6 @@ if TYPE_CHECKING:
 
 
 _MOST = 1 << 24
-
-
-def ints(values: Any) -> tuple[int, ...]:
-    """Return values as Python's integers, in one row."""
-    return tuple(int(one) for one in np.ravel(values))
 
 
 def pairs(values: Any) -> list[tuple[int, int]]:
@@ -54,7 +50,7 @@ def bounded(size: float) -> int:
 
 
 def _lengths(x: Any) -> Array:
-    return np.array((x.array if hasattr(x, "array") else x).shape, np.int32)
+    return np.array(known_shape(x), np.int32)
 
 
 @rule("Shape", raw=True)
@@ -72,13 +68,13 @@ def shapes_of(node: OnnxNode, *xs: Any) -> tuple[Array, ...]:
 @rule("Size", raw=True)
 def size_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of elements, on the host."""
-    return np.array(math.prod(_lengths(x).tolist()), np.int32)
+    return np.array(math.prod(known_shape(x)), np.int32)
 
 
 @rule("Rank", raw=True)
 def rank_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of axes, on the host."""
-    return np.array(_lengths(x).size, np.int32)
+    return np.array(len(known_shape(x)), np.int32)
 
 
 @rule("Reshape", host=(1,), numpy=lambda node, x, shape: x.reshape(ints(shape)))
@@ -193,7 +189,7 @@ def _slice(node: OnnxNode, x: Any, begin: Array, size: Array) -> Any:
     cuts = zip(x.shape, ints(begin), ints(size), strict=True)
     ends = [(n, first, n if count == -1 else first + count) for n, first, count in cuts]
     if any(not 0 <= first <= last <= n for n, first, last in ends):
-        raise ValueError(f"begin {begin.tolist()} and size {size.tolist()} lie outside")
+        raise ValueError(f"begin {begin.tolist()} and size {size.tolist()} are outside")
     return x[tuple(slice(first, last) for _, first, last in ends)]
 
 

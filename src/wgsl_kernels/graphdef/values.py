@@ -12,7 +12,8 @@ import numpy as np
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient as stopped
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.graphdef.rules import rule
-from wgsl_kernels.graphdef.shapes import carrier, ints
+from wgsl_kernels.graphdef.shapes import carrier
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:

@@ -72,11 +72,11 @@ def _how(schema: Any) -> str:
 
 def _rows_of(model: Any) -> Iterator[CoverageRow]:
     """Yield a row for each operator that a ``ModelProto`` uses, with functions of its own."""
-    used = {(_plain(node.domain), node.op_type) for node in _nodes(model.graph)}
-    own = {(_plain(one.domain), one.name) for one in model.functions}
+    used = {(registry.plain_domain(node.domain), node.op_type) for node in _nodes(model.graph)}
+    own = {(registry.plain_domain(one.domain), one.name) for one in model.functions}
     for function in model.functions:
-        used.update((_plain(node.domain), node.op_type) for node in function.node)
-    versions = {_plain(one.domain): one.version for one in model.opset_import}
+        used.update((registry.plain_domain(node.domain), node.op_type) for node in function.node)
+    versions = {registry.plain_domain(one.domain): one.version for one in model.opset_import}
     known = {(row.domain, row.op): row for row in _all_rows()}
     for domain, name in sorted(used):
         row = known.get((domain, name))
@@ -94,7 +94,3 @@ def _nodes(graph: Any) -> Iterator[Any]:
         for attribute in node.attribute:
             if attribute.HasField("g"):
                 yield from _nodes(attribute.g)
-
-
-def _plain(domain: str) -> str:
-    return "" if domain == "ai.onnx" else domain

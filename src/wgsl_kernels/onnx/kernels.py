@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.values.windows import slide
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -60,7 +62,7 @@ OF_BOOL = frozenset(
 """Kernels whose operators take bool."""
 
 
-class CannotSay(Exception):  # noqa: N818  it is caught where the kernel is known
+class CannotSayError(Exception):
     """A kernel's call that no rule can write, and why."""
 
 
@@ -78,7 +80,7 @@ def _map(op: str) -> Rule:
             "Relu",
             "Sign",
         ):
-            raise CannotSay(f"of {xs[0].dtype}")
+            raise CannotSayError(f"of {xs[0].dtype}")
         return [w.emit(op, [w.name(xs[0])])]
 
     return rule
@@ -93,11 +95,11 @@ def _binary(op: str) -> Rule:
             names = [w.cast(name, "bool", x.dtype) for name, x in zip(names, xs, strict=True)]
         elif ys[0].dtype == "bool":
             if xs[0].dtype != xs[1].dtype:
-                raise CannotSay(f"of {xs[0].dtype} and {xs[1].dtype}")
+                raise CannotSayError(f"of {xs[0].dtype} and {xs[1].dtype}")
         else:
             names = [w.cast(name, ys[0].dtype, x.dtype) for name, x in zip(names, xs, strict=True)]
-            if ys[0].dtype == "bool" or (ys[0].dtype == "int32" and op == "Pow"):
-                raise CannotSay(f"of {ys[0].dtype}")
+            if ys[0].dtype == "int32" and op == "Pow":
+                raise CannotSayError("of int32")
         return [w.emit(op, names)]
 
     return rule
@@ -118,7 +120,7 @@ def _reduction(op: str) -> Rule:
         kind = {"All": "ReduceMin", "Any": "ReduceMax"}.get(op, f"Reduce{op}")
         x = w.cast(w.name(xs[0]), "int32" if logical else ys[0].dtype, xs[0].dtype)
         if xs[0].size == 0:
-            raise CannotSay("of no elements")
+            raise CannotSayError("of no elements")
         if xs[0].ndim:
             axes = w.constant(np.array(_axes(attrs, xs[0].ndim), np.int64))
             x = w.emit(kind, [x, axes], keepdims=int(bool(attrs.get("keep_dims"))))
@@ -132,7 +134,7 @@ def _extreme_place(op: str) -> Rule:
         w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
     ) -> list[str]:
         if xs[0].ndim == 0 or attrs["axis"] is None or xs[0].dtype == "bool":
-            raise CannotSay("without an axis, or of bool")
+            raise CannotSayError("without an axis, or of bool")
         found = w.emit(op, [w.name(xs[0])], axis=int(attrs["axis"]), keepdims=0)
         return [w.cast(found, "int32")]
 
@@ -177,7 +179,7 @@ def _activated(w: ModelWriter, x: str, xs: Sequence[Any], attrs: Mapping[str, An
     if name == "relu6":
         return w.emit("Clip", [x, w.constant(np.float32(0)), w.constant(np.float32(6))])
     if name not in _ACTIVATIONS:
-        raise CannotSay(f"with the activation {name!r}")
+        raise CannotSayError(f"with the activation {name!r}")
     return w.emit(_ACTIVATIONS[name], [x]) if _ACTIVATIONS[name] else x
 
 
@@ -187,27 +189,17 @@ def _numbers(value: Any, count: int) -> list[int]:
 
 def _window(attrs: Mapping[str, Any], x: Any, size: Sequence[int]) -> dict[str, Any]:
     """Return the attributes of a window over images; its padding in numbers."""
-    count = len(size)
-    found: dict[str, Any] = {"kernel_shape": list(size)}
-    found["strides"] = _numbers(attrs.get("strides", 1), count)
-    found["dilations"] = _numbers(attrs.get("dilations", 1), count)
-    last = attrs.get("data_format", "NHWC").endswith("C")
-    pad = attrs.get("pad", "valid")
     if attrs.get("dim_rounding_mode") not in (None, "floor"):
-        raise CannotSay(f"with dim_rounding_mode {attrs['dim_rounding_mode']!r}")
-    if pad == "same":
-        lengths = x.shape[1:-1] if last else x.shape[2:]
-        more = [
-            max(0, (-(-n // s) - 1) * s + (k - 1) * d + 1 - n)
-            for n, k, s, d in zip(lengths, size, found["strides"], found["dilations"], strict=True)
-        ]
-        return found | {"pads": [n // 2 for n in more] + [n - n // 2 for n in more]}
-    if pad == "valid":
-        return found
-    if isinstance(pad, int):
-        return found | {"pads": [pad] * 2 * count}
-    pairs = list(pad)[1:-1] if last else list(pad)[2:]
-    return found | {"pads": [int(a) for a, _ in pairs] + [int(b) for _, b in pairs]}
+        raise CannotSayError(f"with dim_rounding_mode {attrs['dim_rounding_mode']!r}")
+    given = {name: attrs[name] for name in ("dilations", "data_format") if name in attrs}
+    sliding = slide("save", x.shape, size, strides=attrs["strides"], pad=attrs["pad"], **given)
+    axes = sliding.axes
+    return {
+        "kernel_shape": list(size),
+        "strides": [axis.stride for axis in axes],
+        "dilations": [axis.dilation for axis in axes],
+        "pads": [axis.before for axis in axes] + [axis.after for axis in axes],
+    }
 
 
 def _with_channels_first(
@@ -237,7 +229,7 @@ def _convolution(
         return w.emit("Conv", given, **window)
 
     if bias is not None and bias.size != filters.shape[-1]:
-        raise CannotSay(f"with a bias of shape {bias.shape}")
+        raise CannotSayError(f"with a bias of shape {bias.shape}")
     return [_activated(w, _with_channels_first(w, x, attrs, run), xs, attrs)]
 
 
@@ -367,7 +359,7 @@ def _attention(
     batch, heads, steps, size = query.shape
     key_heads, length = key.shape[1:3]
     if not length:
-        raise CannotSay("of no keys")
+        raise CannotSayError("of no keys")
     dtype = query.dtype
     grouped = (batch, key_heads, heads // key_heads * steps)  # queries side by side share a key
     q = w.reshaped(
@@ -395,7 +387,7 @@ def _gather(
     w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     if attrs.get("batch_dims"):
-        raise CannotSay("with batch_dims")
+        raise CannotSayError("with batch_dims")
     return [w.emit("Gather", [w.name(one) for one in xs], axis=int(attrs["axis"]))]
 
 
@@ -418,7 +410,7 @@ def _leaky(
     w: ModelWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Sequence[Any]
 ) -> list[str]:
     if xs[0].dtype == "int32":
-        raise CannotSay("of int32")
+        raise CannotSayError("of int32")
     return [w.emit("LeakyRelu", [w.name(xs[0])], alpha=float(attrs["alpha"]))]
 
 

@@ -230,5 +230,4 @@ def _arrays(value: Any, type_: str) -> Any:
         return None
     if not type_:
         return host(value)
-    array = getattr(value, "array", value)
-    return released(array, type_) if "tensor(" in type_ else array
+    return released(value, type_) if "tensor(" in type_ else value

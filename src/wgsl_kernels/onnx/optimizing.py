@@ -12,7 +12,7 @@ from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.placing import DRAWS
-from wgsl_kernels.onnx.running import run_node
+from wgsl_kernels.onnx.running import host, run_node
 from wgsl_kernels.onnx.types import released
 
 if TYPE_CHECKING:
@@ -86,9 +86,7 @@ def _fold_constants(graph: Graph, fixed: set[str]) -> int:
         try:
             with use_backend("cpu"):
                 found = run_node(node, given, {})
-                arrays = [
-                    released_constant(x, t) for x, t in zip(found, node.out_types, strict=False)
-                ]
+                arrays = [released(host(x), t) for x, t in zip(found, node.out_types, strict=False)]
         except (WgslKernelsError, MemoryError):
             kept.append(node)  # it is said where the node runs
             continue
@@ -99,11 +97,6 @@ def _fold_constants(graph: Graph, fixed: set[str]) -> int:
     count = len(graph.nodes) - len(kept)
     graph.nodes = kept
     return count
-
-
-def released_constant(value: Array | Constant, type_: str) -> Array:
-    """Return what a node gave on the host, in the dtype that its type has."""
-    return value.array if isinstance(value, Constant) else released(value, type_)
 
 
 def _is_foldable(graph: Graph, node: OnnxNode, fixed: set[str]) -> bool:

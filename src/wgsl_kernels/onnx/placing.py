@@ -14,22 +14,6 @@ if TYPE_CHECKING:
 _NOT_RECORDED = frozenset({"complex128", "double", "string"})
 """Element types that live on the host."""
 _FROM_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Range", "Rank"})
-_READS = frozenset(
-    {
-        "ArrayFeatureExtractor",
-        "BitCast",
-        "Compress",
-        "Det",
-        "If",
-        "Loop",
-        "NonMaxSuppression",
-        "NonZero",
-        "RoiAlign",
-        "SequenceMap",
-        "Unique",
-    }
-)
-"""Operators that read values of the device, whatever their inputs are."""
 DRAWS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
     | {"RandomUniformLike"}
@@ -74,8 +58,7 @@ def reason_not_replayed(graph: Graph) -> str | None:
     for node in graph.nodes:
         by_rounds = node.attr("reduction", "none") not in ("none", "add")
         is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
-        reads = node.op in _READS or node.implementation.reads
-        if reads or is_scatter or any(True for _ in node.graphs()):
+        if node.implementation.reads or is_scatter or any(node.graphs()):
             return f"node {node.name!r} ({node.op}) reads values of the device"
         if node.op in DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"

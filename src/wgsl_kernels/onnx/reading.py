@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
 
 _MOST_FUNCTIONS = 64  # one within another
-_OWN = ("", "ai.onnx")
 
 Scope = dict[str, str]
 """The types of the values that are known by name."""
@@ -47,7 +46,6 @@ def read_graph(model: onnx.ModelProto, folder: str = "") -> Graph:
             f"here: {'; '.join(reader.missing)}. "
             'See "wgsl-kernels onnx coverage" for those that are.'
         )
-    graph.find_dead()
     return graph
 
 
@@ -78,7 +76,9 @@ class _GraphReader:
     def __init__(self, model: onnx.ModelProto, folder: str) -> None:
         self.folder = folder
         self.opsets = _versions(model.opset_import)
-        self.functions = {(_domain(one.domain), one.name): one for one in model.functions}
+        self.functions = {
+            (registry.plain_domain(one.domain), one.name): one for one in model.functions
+        }
         self.missing: list[str] = []
         self.shapes = {
             one.name: one.type
@@ -131,7 +131,7 @@ class _GraphReader:
                     raise ArgumentError(
                         f"load: node {shown!r} reads {name!r}, which nothing before it gives."
                     )
-            if proto.op_type == "Constant" and _domain(proto.domain) == "":
+            if proto.op_type == "Constant" and registry.plain_domain(proto.domain) == "":
                 name = names(proto.output[0])
                 constants[name] = Constant(name, self._constant(proto, name, names))
                 scope[name] = _type_of(constants[name].array)
@@ -148,7 +148,7 @@ class _GraphReader:
         shown: str,
     ) -> list[OnnxNode]:
         """Return what runs for a node: itself, or the nodes of a function."""
-        domain = _domain(proto.domain)
+        domain = registry.plain_domain(proto.domain)
         version = (names.opsets or self.opsets).get(domain, self.opsets.get(domain, 0))
         given = {one.name: self._bound(one, names) for one in proto.attribute}
         attributes = {name: one for name, one in given.items() if one is not None}
@@ -163,7 +163,6 @@ class _GraphReader:
             for name, default in schema.attributes.items():
                 if default.default_value.name:
                     attributes.setdefault(name, default.default_value)
-        if schema is not None:
             plain = {
                 name: self._attribute(one, scope, names)
                 for name, one in attributes.items()
@@ -180,31 +179,29 @@ class _GraphReader:
                 outputs = tuple(map(names, proto.output))
                 out_types = result_types(schema, proto.op_type, plain, in_types, len(outputs))
                 self._declare(outputs, out_types, scope, shown)
-                since = schema.since_version
-                return [
-                    OnnxNode(
-                        proto.op_type,
-                        domain,
-                        shown,
-                        since,
-                        in_names,
-                        outputs,
-                        plain,
-                        in_types,
-                        out_types,
-                        row,
-                        registry.host_function(domain, proto.op_type),
-                    )
-                ]
+                node = OnnxNode(
+                    op=proto.op_type,
+                    domain=domain,
+                    name=shown,
+                    version=schema.since_version,
+                    inputs=in_names,
+                    outputs=outputs,
+                    attrs=plain,
+                    in_types=in_types,
+                    out_types=out_types,
+                    implementation=row,
+                    numpy=registry.host_function(domain, proto.op_type),
+                )
+                return [node]
             function = self._schema_function(schema, proto, attributes, scope, names, version)
-        if function is None or names.depth > _MOST_FUNCTIONS:
-            if function is not None:
-                raise ArgumentError(f"load: functions call each other in a circle at {shown!r}.")
+        if function is None:
             where = f" of {domain}" if domain else ""
             self.missing.append(f"{proto.op_type}{where} (version {version}) at {shown!r}")
             for name in map(names, proto.output):
                 scope.setdefault(name, "")
             return []
+        if names.depth > _MOST_FUNCTIONS:
+            raise ArgumentError(f"load: functions call each other in a circle at {shown!r}.")
         return self._expanded(function, attributes, proto, scope, constants, names, shown)
 
     def _declare(
@@ -365,7 +362,7 @@ def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
     Raises:
         ArgumentError: One is no version.
     """
-    found = {_domain(one.domain): one.version for one in imports}
+    found = {registry.plain_domain(one.domain): one.version for one in imports}
     for domain, version in found.items():
         if not 0 < version < 1 << 31:
             raise ArgumentError(f"load: version {version} of {domain or 'ONNX'}'s operators.")
@@ -411,10 +408,6 @@ def _check(
 def _renamed(node: OnnxNode, shown: str) -> OnnxNode:
     node.name = shown
     return node
-
-
-def _domain(name: str) -> str:
-    return "" if name in _OWN else name
 
 
 def _first(proto: onnx.NodeProto) -> str:

@@ -46,13 +46,14 @@ def operator(
     domain: str = "",
     host: tuple[int, ...] = (),
     raw: bool = False,
+    reads: bool = False,
     when: Callable[[Mapping[str, Any], int, int], bool] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register the decorated function as what computes operators; see `Operator`."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         for name in names:
-            row = Operator(function, since, frozenset(host), raw, when)
+            row = Operator(function, since, frozenset(host), raw, when, reads)
             rows = _operators.setdefault((domain, name), [])
             rows.append(row)
             rows.sort(key=lambda one: -one.since)
@@ -69,6 +70,11 @@ def on_host(name: str, function: Callable[..., Any]) -> None:
 def host_function(domain: str, name: str) -> Callable[..., Any] | None:
     """Return what computes an operator in NumPy, or None."""
     return _numpy.get(name) if not domain else None
+
+
+def plain_domain(name: str) -> str:
+    """Return a domain by the name that it has here: ONNX's own, which has two, is ""."""
+    return "" if name == "ai.onnx" else name
 
 
 def load_families() -> None:

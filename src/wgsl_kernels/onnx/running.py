@@ -124,6 +124,17 @@ def host(x: Value) -> Any:
     return x
 
 
+def ints(values: Any) -> tuple[int, ...]:
+    """Return values as Python's integers, in one row."""
+    return tuple(int(one) for one in np.ravel(values))
+
+
+def known_shape(x: Value) -> tuple[int, ...]:
+    """Return the shape of a tensor, an array or a constant; nothing is read."""
+    found: tuple[int, ...] = (x.array if isinstance(x, Constant) else x).shape
+    return found
+
+
 def stacked(values: Sequence[Value], axis: int = 0) -> Tensor | Array:
     """Return values of one shape as one, along a new axis."""
     if all(isinstance(one, (np.ndarray, np.generic, Constant)) for one in values) and values:

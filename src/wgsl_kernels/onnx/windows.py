@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.environment.errors import ShapeError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
@@ -46,6 +49,18 @@ class OnnxWindow:
             auto,
             bool(node.attr("ceil_mode", 0)),
         )
+
+
+def spatial_axes(op: str, x: Tensor) -> int:
+    """Return how many axes of [batch, channels, ...] a window moves along.
+
+    Raises:
+        ShapeError: There are none, or more than three.
+    """
+    axes = x.ndim - 2
+    if not 1 <= axes <= 3:
+        raise ShapeError(f"{op}: x has {axes} spatial axes; want 1 to 3.")
+    return axes
 
 
 def padding(window: OnnxWindow, lengths: Sequence[int]) -> list[tuple[int, int]]:

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.files import path_of, write_whole
 from wgsl_kernels.engine.environment.origin import user_place
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.extra import needing_onnx
-from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSay
+from wgsl_kernels.onnx.kernels import OF_BOOL, OPSET, RULES, CannotSayError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from wgsl_kernels.engine.execution.variables import Variable
@@ -55,27 +54,20 @@ def save(
     Raises:
         ArgumentError: A kernel is none that ONNX can say: all of them are named, each with the line
             that ran it; or ``f`` returns something else than tensors, none, or one under the name
-            of an input; or ``onnx`` is missing.
+            of an input; or ``path`` is no path of a file; or ``onnx`` is missing.
         DTypeError: A dtype is none that ONNX has here.
         OSError: The file cannot be written.
     """
     with needing_onnx("save"):
         import onnx
+    place = path_of("save", path)
     given = {name: tensor(value) for name, value in inputs.items()}
     writer = ModelWriter(given)
     with context.intercepted(writer.intercept):
         found = f(**given)
     model = writer.model(_named(found, given))
     onnx.checker.check_model(model)
-    target = Path(path)
-    handle, kept = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(model.SerializeToString())
-        Path(kept).replace(target)
-    except BaseException:
-        Path(kept).unlink(missing_ok=True)
-        raise
+    write_whole(place, [model.SerializeToString()])
 
 
 def _named(found: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -134,11 +126,11 @@ class ModelWriter:
         try:
             rule = RULES.get(call.name)
             if rule is None:
-                raise CannotSay("")
+                raise CannotSayError("")
             if call.name not in OF_BOOL and any(x is not None and x.dtype == "bool" for x in given):
-                raise CannotSay("of bool")
+                raise CannotSayError("of bool")
             names = rule(self, given, call.attrs, outputs)
-        except CannotSay as error:
+        except CannotSayError as error:
             file, line = user_place()
             said = f" {error}" if str(error) else ""
             self._unsaid[f"{call.name}{said} at {file}:{line}"] = None
@@ -182,7 +174,7 @@ class ModelWriter:
         if given is not None and str(given) == str(to):
             return name
         if str(to) not in _KINDS:
-            raise CannotSay(f"to {to}")
+            raise CannotSayError(f"to {to}")
         return self.emit("Cast", [name], to=_KINDS[str(to)])
 
     def reshaped(self, name: str, shape: Sequence[int]) -> str:

@@ -52,7 +52,7 @@ def converted(x: Tensor, given: str, wanted: str, saturate: bool) -> Tensor:
     return fit(x, target)
 
 
-@operator("BitCast", host=(0,))
+@operator("BitCast", host=(0,), reads=True)
 def bit_cast(node: OnnxNode, x: Array) -> Array:
     """Return the bits of ``x`` as another type of as many bits; on the host."""
     values = released(x, node.in_types[0])

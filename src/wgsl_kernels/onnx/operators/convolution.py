@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.windows import OnnxWindow, padding
+from wgsl_kernels.onnx.windows import OnnxWindow, padding, spatial_axes
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
@@ -26,11 +25,9 @@ def convolved(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = N
     """Return a convolution with the window that a node's attributes describe.
 
     Raises:
-        ShapeError: There are more than three spatial axes.
+        ShapeError: There are no spatial axes, or more than three.
     """
-    axes, groups = x.ndim - 2, node.attr("group", 1)
-    if not 1 <= axes <= 3:
-        raise ShapeError(f"{node.op}: x has {axes} spatial axes; want 1 to 3.")
+    axes, groups = spatial_axes(node.op, x), node.attr("group", 1)
     if node.attr("filters_last"):  # set on load
         filters, size = weight, tuple(weight.shape[:-2])
     else:
@@ -64,9 +61,7 @@ def transposed_convolution(
 
     The whole result is computed, then what ``pads`` or ``output_shape`` leave out is cut off.
     """
-    axes, groups = x.ndim - 2, node.attr("group", 1)
-    if not 1 <= axes <= 3:
-        raise ShapeError(f"{node.op}: x has {axes} spatial axes; want 1 to 3.")
+    axes, groups = spatial_axes(node.op, x), node.attr("group", 1)
     window = OnnxWindow.of(node, tuple(weight.shape[2:]))
     spans = [(k - 1) * d + 1 for k, d in zip(window.size, window.dilations, strict=True)]
     whole = [

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
-@operator("NonMaxSuppression", host=(2, 3, 4))
+@operator("NonMaxSuppression", host=(2, 3, 4), reads=True)
 def non_max_suppression(
     node: OnnxNode,
     boxes: Tensor,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.operators.casts import cast
-from wgsl_kernels.onnx.operators.shapes import cuts, ints
+from wgsl_kernels.onnx.operators.shapes import cuts, new_lengths, part_lengths
 from wgsl_kernels.onnx.registry import on_host
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import carried, element, is_integer, numpy_type
 
 if TYPE_CHECKING:
@@ -54,10 +55,7 @@ def _gather(node: OnnxNode, x: Array, places: Array) -> Array:
 
 
 def _reshape(node: OnnxNode, x: Array, shape: Array | None = None) -> Array:
-    wanted = list(node.attr("shape")) if shape is None else ints(shape)
-    if not node.attr("allowzero", 0):
-        wanted = [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
-    return x.reshape(wanted)
+    return x.reshape(new_lengths(node, x.shape, shape))
 
 
 def _unsqueeze(node: OnnxNode, x: Array, axes: Array | None = None) -> Array:
@@ -66,14 +64,8 @@ def _unsqueeze(node: OnnxNode, x: Array, axes: Array | None = None) -> Array:
 
 def _split(node: OnnxNode, x: Array, sizes: Array | None = None) -> tuple[Array, ...]:
     axis = node.attr("axis")
-    given = node.attr("split") if sizes is None else ints(sizes)
-    if not given:
-        count = node.attr("num_outputs") or len(node.outputs)
-        size = -(-x.shape[axis] // count)
-        given = [size] * (count - 1)
-    else:
-        given = given[:-1]
-    return tuple(np.split(x, np.cumsum(given), axis))
+    ends = np.cumsum(part_lengths(node, x.shape[axis], sizes)[:-1], dtype=np.int64)
+    return tuple(np.split(x, ends, axis))
 
 
 def _slice(node: OnnxNode, x: Array, *bounds: Array | None) -> Array:
@@ -99,9 +91,7 @@ _TABLE: Mapping[str, Callable[..., Any]] = {
     "Concat": lambda node, *xs: np.concatenate(xs, node.attr("axis")),
     "Div": _divide,
     "Equal": _plain(np.equal),
-    "Expand": lambda node, x, shape: np.broadcast_to(
-        x, np.broadcast_shapes(x.shape, tuple(ints(shape)))
-    ),
+    "Expand": lambda node, x, shape: np.broadcast_to(x, np.broadcast_shapes(x.shape, ints(shape))),
     "Flatten": lambda node, x: x.reshape(int(np.prod(x.shape[: node.attr("axis")])), -1),
     "Gather": _gather,
     "Greater": _plain(np.greater),

@@ -75,7 +75,7 @@ def one_hot(node: OnnxNode, places: Tensor, depth: Array, values: Tensor) -> Ten
     return ops.where(ops.equal(found, every), values[1], values[0])
 
 
-@operator("Compress", host=(1,))
+@operator("Compress", host=(1,), reads=True)
 def compress(node: OnnxNode, x: Tensor, condition: Array) -> Tensor:
     """Return the parts of ``x`` along an axis, or its elements, where a condition holds."""
     places = carried(np.nonzero(condition)[0])
@@ -85,7 +85,7 @@ def compress(node: OnnxNode, x: Tensor, condition: Array) -> Tensor:
     )
 
 
-@operator("NonZero")
+@operator("NonZero", reads=True)
 def nonzero(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the places of what is not 0, a column each."""
     return ops.stack(ops.nonzero(x), 0)
@@ -105,7 +105,7 @@ def reverse_sequence(node: OnnxNode, x: Tensor, lengths: Array) -> Tensor:
     return ops.moveaxis(found, (0, 1), (batch, time))
 
 
-@operator("Unique")
+@operator("Unique", reads=True)
 def unique(node: OnnxNode, x: Tensor) -> Any:
     """Return what is in ``x``, where each is first, which each element is, and how many there are.
 
@@ -142,7 +142,7 @@ def _by_size(kinds: Tensor, axis: int) -> Tensor:
     return order
 
 
-@operator("ArrayFeatureExtractor", domain="ai.onnx.ml")
+@operator("ArrayFeatureExtractor", domain="ai.onnx.ml", reads=True)
 def array_feature_extractor(node: OnnxNode, x: Tensor, places: Tensor) -> Tensor:
     """Return the elements of the last axis at places."""
     found = ops.take(x, ops.reshape(places, (-1,)), x.ndim - 1)

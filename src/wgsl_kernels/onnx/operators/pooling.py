@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.types import carried
-from wgsl_kernels.onnx.windows import OnnxWindow, padding
+from wgsl_kernels.onnx.windows import OnnxWindow, padding, spatial_axes
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
@@ -25,9 +24,7 @@ if TYPE_CHECKING:
 
 def _pooled(kind: str, x: Tensor, window: OnnxWindow, pads: Pads) -> Tensor:
     """Return the maxima or means of windows of [batch, channels, ...]."""
-    axes = x.ndim - 2
-    if not 1 <= axes <= 3:
-        raise ShapeError(f"pooling: x has {axes} spatial axes; want 1 to 3.")
+    axes = spatial_axes("pooling", x)
     size, strides, dilations = window.size, window.strides, window.dilations
     if axes == 1:
         x, pads = ops.expand_dims(x, 2), [(0, 0), *pads]

@@ -41,7 +41,7 @@ def einsum(node: OnnxNode, *xs: Tensor) -> Tensor:
     return ops.einsum(node.attr("equation").replace(" ", ""), *xs)
 
 
-@operator("Det")
+@operator("Det", reads=True)
 def determinant(node: OnnxNode, x: Tensor) -> Tensor:
     """Return the determinants of square matrices."""
     return det(x)

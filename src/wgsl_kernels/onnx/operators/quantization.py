@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
-def _spread(node: OnnxNode, x: Tensor, values: Tensor) -> Tensor:
-    """Return scales or zero points as they meet ``x``: of all, of an axis, or of blocks."""
+def _broadcastable(node: OnnxNode, x: Tensor, values: Tensor) -> Tensor:
+    """Return scales or zero points, of all, an axis or blocks, so that they broadcast to ``x``."""
     axis, size = node.attr("axis", 1), node.attr("block_size", 0)
     if size:
         repeated = ops.repeat(values, size, axis % x.ndim)
@@ -29,10 +29,10 @@ def _spread(node: OnnxNode, x: Tensor, values: Tensor) -> Tensor:
 @operator("DequantizeLinear")
 def dequantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
     """Return ``(x - zero) * scale``."""
-    scale = _spread(node, x, scale)
+    scale = _broadcastable(node, x, scale)
     if zero is not None:
         wide = CARRIERS["int32" if is_integer(node.in_types[0]) else "float"]
-        x = ops.astype(x, wide) - ops.astype(_spread(node, x, zero), wide)
+        x = ops.astype(x, wide) - ops.astype(_broadcastable(node, x, zero), wide)
     return ops.astype(x, scale.dtype) * scale
 
 
@@ -40,11 +40,11 @@ def dequantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = N
 def quantize(node: OnnxNode, x: Tensor, scale: Tensor, zero: Tensor | None = None) -> Tensor:
     """Return ``x / scale + zero``, rounded and kept within what the type has."""
     kind = element(node.out_types[0])
-    found = ops.astype(x, "float32") / ops.astype(_spread(node, x, scale), "float32")
+    found = ops.astype(x, "float32") / ops.astype(_broadcastable(node, x, scale), "float32")
     if is_integer(kind):
         found = ops.round(found)
     if zero is not None:
-        found = found + ops.astype(_spread(node, x, zero), "float32")
+        found = found + ops.astype(_broadcastable(node, x, zero), "float32")
     if not is_integer(kind):
         return rounded(found, kind, saturate=bool(node.attr("saturate", 1)))
     return _narrowed(found, kind)

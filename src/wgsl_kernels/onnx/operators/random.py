@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import known_shape
 from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 from wgsl_kernels.ops.random.streams import Generator
@@ -45,7 +46,7 @@ def random_of_shape(node: OnnxNode) -> Tensor:
 @operator("RandomNormalLike", "RandomUniformLike", raw=True)
 def random_like(node: OnnxNode, x: Any) -> Tensor:
     """Return random numbers of the shape of ``x``."""
-    return _drawn(node, tuple((x.array if hasattr(x, "array") else x).shape))
+    return _drawn(node, known_shape(x))
 
 
 @operator("Bernoulli")

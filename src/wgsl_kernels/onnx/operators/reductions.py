@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import element, is_integer, limits
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -80,7 +81,7 @@ def _floats(x: Tensor) -> Tensor:
 
 def _reduction(reduce: Reduction) -> Callable[..., Tensor]:
     def run(node: OnnxNode, x: Tensor, axes: Array | None = None) -> Tensor:
-        given = node.attr("axes") if axes is None else [int(i) for i in np.ravel(axes)]
+        given = node.attr("axes") if axes is None else ints(axes)
         keepdims = bool(node.attr("keepdims"))
         if given:
             return reduce(node, x, tuple(i % x.ndim for i in given), keepdims)

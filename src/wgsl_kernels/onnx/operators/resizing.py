@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import CARRIERS, carried
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -57,7 +58,7 @@ def _targets(
     if scales is not None and scales.size:
         factors = [float(one) for one in np.ravel(scales)]
         return factors, [math.floor(n * f) for n, f in zip(there, factors, strict=True)]
-    wanted = [int(one) for one in np.ravel(sizes if sizes is not None else ())]
+    wanted = list(ints(sizes if sizes is not None else ()))
     ratios = [w / n for w, n in zip(wanted, there, strict=True)]
     policy = node.attr("keep_aspect_ratio_policy", "stretch")
     if policy == "stretch":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import ints
 from wgsl_kernels.onnx.types import carried
 from wgsl_kernels.onnx.windows import OnnxWindow
 from wgsl_kernels.ops.names import public_ops as ops
@@ -123,7 +124,7 @@ def _cubic_weight(distance: Tensor) -> Tensor:
 @operator("AffineGrid", host=(1,))
 def affine_grid(node: OnnxNode, theta: Tensor, size: Array) -> Tensor:
     """Return the places that affine maps, [batch, axes, axes + 1], give an image's elements."""
-    lengths = [int(n) for n in np.ravel(size)[2:]]
+    lengths = ints(size)[2:]
     corners = node.attr("align_corners")
     lines = [np.linspace(-1, 1, n) if corners else (np.arange(n) * 2 + 1) / n - 1 for n in lengths]
     if corners:
@@ -136,7 +137,7 @@ def affine_grid(node: OnnxNode, theta: Tensor, size: Array) -> Tensor:
     return ops.reshape(found, (theta.shape[0], *lengths, len(lengths)))
 
 
-@operator("RoiAlign")
+@operator("RoiAlign", reads=True)
 def roi_align(node: OnnxNode, x: Tensor, regions: Tensor, images: Tensor) -> Tensor:
     """Return the mean or largest of samples in each bin of each region, [regions, channels, ...].
 
@@ -224,8 +225,8 @@ def _largest_corner(
 @operator("Col2Im", host=(1, 2))
 def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> Tensor:
     """Return images whose blocks are columns, [batch, channels * block, blocks]; overlaps add."""
-    size = tuple(int(n) for n in np.ravel(block))
-    lengths = tuple(int(n) for n in np.ravel(shape))
+    size = ints(block)
+    lengths = ints(shape)
     window = OnnxWindow.of(node, size)
     count = len(size)
     padded = [n + window.pads[i] + window.pads[i + count] for i, n in enumerate(lengths)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -15,11 +16,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import OnnxNode
-
-
-def ints(values: Any) -> list[int]:
-    """Return values as Python's integers, in one row."""
-    return [int(one) for one in np.ravel(values)]
 
 
 @operator("Concat")
@@ -31,7 +27,7 @@ def concat(node: OnnxNode, *xs: Tensor) -> Tensor:
 @operator("Expand", host=(1,))
 def expand(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return ``x`` repeated to the shape that it and ``shape`` broadcast to."""
-    return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), tuple(ints(shape))))
+    return ops.broadcast_to(x, np.broadcast_shapes(tuple(x.shape), ints(shape)))
 
 
 @operator("Flatten")
@@ -45,13 +41,18 @@ def flatten(node: OnnxNode, x: Tensor) -> Tensor:
 @operator("Reshape", host=(1,))
 def reshape(node: OnnxNode, x: Tensor, shape: Array | None = None) -> Tensor:
     """Return ``x`` in another shape; 0 is the length that is there, -1 what is left."""
-    wanted = list(node.attr("shape")) if shape is None else ints(shape)
-    if not node.attr("allowzero", 0):
-        wanted = [x.shape[i] if n == 0 else n for i, n in enumerate(wanted)]
+    wanted = new_lengths(node, x.shape, shape)
     if x.size == 0 and -1 in wanted:
-        known = math.prod(n for n in wanted if n != -1)
-        wanted[wanted.index(-1)] = 0 if known else x.size
+        wanted[wanted.index(-1)] = 0
     return ops.reshape(x, tuple(wanted))
+
+
+def new_lengths(node: OnnxNode, there: tuple[int, ...], shape: Array | None) -> list[int]:
+    """Return the lengths that ``Reshape`` asks for, with those put in that are kept."""
+    wanted = list(node.attr("shape") if shape is None else ints(shape))
+    if not node.attr("allowzero", 0):
+        wanted = [there[i] if n == 0 else n for i, n in enumerate(wanted)]
+    return wanted
 
 
 @operator("Transpose")
@@ -99,10 +100,10 @@ def cuts(
     steps: Array | None,
 ) -> tuple[slice, ...]:
     """Return the slices, one an axis, that ``Slice`` asks for."""
-    first = list(node.attr("starts")) if starts is None else ints(starts)
-    last = list(node.attr("ends") or ()) if ends is None else ints(ends)
+    first = node.attr("starts") if starts is None else ints(starts)
+    last = node.attr("ends") or () if ends is None else ints(ends)
     along = node.attr("axes") if axes is None else ints(axes)
-    step = [1] * len(first) if steps is None else ints(steps)
+    step = (1,) * len(first) if steps is None else ints(steps)
     found = [slice(None)] * len(shape)
     for start, end, axis, stride in zip(
         first, last, along or range(len(first)), step, strict=False
@@ -121,11 +122,14 @@ def cuts(
 def split(node: OnnxNode, x: Tensor, sizes: Array | None = None) -> tuple[Tensor, ...]:
     """Return parts of ``x`` along an axis, of given sizes or nearly equal ones."""
     axis = node.attr("axis")
+    return ops.split(x, part_lengths(node, x.shape[axis], sizes), axis)
+
+
+def part_lengths(node: OnnxNode, length: int, sizes: Array | None) -> list[int]:
+    """Return the lengths of the parts that ``Split`` asks for."""
     given = node.attr("split") if sizes is None else ints(sizes)
-    return ops.split(x, list(given or _equal(x.shape[axis], node)), axis)
-
-
-def _equal(length: int, node: OnnxNode) -> list[int]:
+    if given:
+        return list(given)
     count = node.attr("num_outputs") or len(node.outputs)
     size = -(-length // count)
     return [size] * (count - 1) + [length - size * (count - 1)]
@@ -135,7 +139,7 @@ def _equal(length: int, node: OnnxNode) -> list[int]:
 def tile(node: OnnxNode, x: Tensor, repeats: Array, axis: Array | None = None) -> Tensor:
     """Return ``x`` repeated along its axes; before version 6 along one."""
     if axis is None:
-        return ops.tile(x, tuple(ints(repeats)))
+        return ops.tile(x, ints(repeats))
     times = [1] * x.ndim
     times[int(np.ravel(axis)[0])] = int(np.ravel(repeats)[0])
     return ops.tile(x, tuple(times))
@@ -144,14 +148,13 @@ def tile(node: OnnxNode, x: Tensor, repeats: Array, axis: Array | None = None) -
 @operator("Shape", raw=True)
 def shape_of(node: OnnxNode, x: Any) -> Array:
     """Return the lengths of ``x``, or of some axes, on the host."""
-    lengths = (x.array if hasattr(x, "array") else x).shape
-    return np.array(lengths, np.int64)[node.attr("start", 0) : node.attr("end")]
+    return np.array(known_shape(x), np.int64)[node.attr("start", 0) : node.attr("end")]
 
 
 @operator("Size", raw=True)
 def size_of(node: OnnxNode, x: Any) -> Array:
     """Return the number of elements, on the host."""
-    return np.array(math.prod((x.array if hasattr(x, "array") else x).shape), np.int64)
+    return np.array(math.prod(known_shape(x)), np.int64)
 
 
 @operator("Pad", host=(1, 2, 3))
@@ -210,7 +213,7 @@ def constant_of_shape(node: OnnxNode, shape: Array) -> Tensor | Array:
     """Return one value in a shape; of int64 on the host, as shapes are."""
     value = node.attr("value")
     value = np.zeros(1, np.float32) if value is None else value
-    lengths = tuple(ints(shape))
+    lengths = ints(shape)
     if value.dtype == np.int64 and math.prod(lengths) <= 64:
         return np.full(lengths, value.item(), np.int64)
     return ops.full(lengths, value.item(), CARRIERS[element(node.out_types[0])])
@@ -219,7 +222,7 @@ def constant_of_shape(node: OnnxNode, shape: Array) -> Tensor | Array:
 @operator("EyeLike", raw=True)
 def eye_like(node: OnnxNode, x: Any) -> Tensor:
     """Return ones on a diagonal of a matrix of the shape of ``x``."""
-    rows, columns = (x.array if hasattr(x, "array") else x).shape
+    rows, columns = known_shape(x)
     return ops.eye(rows, columns, k=node.attr("k"), dtype=CARRIERS[element(node.out_types[0])])
 
 
