@@ -66,6 +66,7 @@ class Accumulation:
         gives: What type that is.
         adds: Whether accumulators are added, and cotangents pass unchanged.
         is_straight: Whether the slope of ``finish`` is the same for all accumulators.
+        is_costly: Whether ``combine`` costs more than to read what it returns.
         imports: What the text names that must be imported.
     """
 
@@ -79,6 +80,7 @@ class Accumulation:
     gives: str
     adds: bool = False
     is_straight: bool = False
+    is_costly: bool = False
     imports: tuple[str, ...] = ()
 
     @property

@@ -1,4 +1,4 @@
-"""Which functions only add, or are linear, so that a derivative needs no accumulator."""
+"""What is seen of functions in their text: which only add, are linear, or cost much."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def adds(function: tree.Function, members: Sequence[str]) -> bool:
@@ -61,6 +61,32 @@ def is_linear(function: tree.Function, is_type: Callable[[str], bool]) -> bool:
     return not any(_names(one, name) for one in heads) and all(
         one is not None and _linear(one, name, is_type) for one in returned
     )
+
+
+_COSTLY = frozenset(
+    "acos acosh asin asinh atan atan2 atanh cos cosh exp exp2 log log2 pow sin sinh tan tanh".split()
+)
+
+
+def is_costly(function: tree.Function, functions: Mapping[str, tree.Function]) -> bool:
+    """Say whether a function, or one that it calls, computes more than arithmetic and roots.
+
+    Args:
+        function: The function.
+        functions: What it may call, by name.
+    """
+    seen, left = {function.name}, [function]
+    while left:
+        for one in descendants(left.pop().body):
+            if not isinstance(one, tree.Call) or one.callee.name in seen:
+                continue
+            name = one.callee.name
+            seen.add(name)
+            if name in functions:
+                left.append(functions[name])
+            elif name in _COSTLY or name == "bitcast":
+                return True
+    return False
 
 
 def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) -> bool:
