@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.dispatches import DeviceKernel
 from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, Rows, dtype_given
+from wgsl_kernels.backends.derived.sums import SumScan
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
 
 _ON_DEVICE = frozenset({"float32", "float16"})
+_WIDE = frozenset({"float32", "float64"})
 _ON_HOST = frozenset({"float32", "float16", "float64"})
 
 
@@ -91,6 +93,9 @@ def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
     head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
     if made.is_zero:
         return f"{head}: zero throughout.\n"
+    sums = SumScan.of(shader, made.one)
+    if sums is not None:
+        return f"{head}: costs a scan.\n{sums.text()}"
     _, written = made.passes[False, 1]
     count = len(written)
     cost = "one pass over the elements" if count == 1 else f"{count} passes"
@@ -108,12 +113,14 @@ class Family:
         shader: The shader.
         path: The inputs whose directions it takes; the shader itself takes none.
         digest: Of the shader's text when the gradients were registered.
+        sums: The scan where it adds numbers, whose gradient is one, too.
         further: The families of gradients, by input.
     """
 
     shader: ShaderKernel
     path: tuple[str, ...]
     digest: bytes = b""
+    sums: SumScan | None = None
     further: dict[str, Family] = field(default_factory=dict[str, "Family"])
 
     @property
@@ -137,6 +144,9 @@ class Family:
         if self.digest == self.shader.source.digest:
             return one
         self.digest = self.shader.source.digest
+        self.sums = None if self.path else SumScan.of(self.shader, one)
+        if self.sums is not None:
+            self.sums.register()
         names = [each.name for each in one.elements]
         if self.path:
             self._put(self.name, None, names, attrs, partial(_forward_spec, one))
@@ -215,7 +225,12 @@ def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: 
     )
     if upstream.dtype != given[0].dtype and one.gives == one.elements[0].type:
         upstream = run("Cast", upstream, dtype=given[0].dtype)
-    found = _by_inputs(family, upstream, given, rows.attrs)
+    sums = family.sums if {upstream.dtype, given[0].dtype} <= _WIDE else None
+    found = (
+        _by_inputs(family, upstream, given, rows.attrs)
+        if sums is None
+        else {one.elements[0].name: partial(sums.gradient, upstream, given[0], rows.attrs)}
+    )
 
     def by(each: str, x: Tensor) -> Tensor:
         dx = found[each]()
