@@ -51,7 +51,7 @@ def form_of(shader: ShaderKernel) -> Form | None:
     form = classify(shader.source, shader.form)
     if form == "reduce":
         return "apply" if "apply" in shader.source.functions else "reduce"
-    return "scan" if form == "scan" else None
+    return form if form in ("scan", "window") else None
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,7 @@ def _base(
         str(named.of(parse_expression(result))),
         adds=adds(combine, members),
         is_straight=form != "apply" and (finish is None or is_linear(finish, _is_float(named))),
+        is_numbered=lift is not None and len(lift.parameters) > 1,
         is_costly=is_costly(
             combine, {one.name: one for one in declarations if isinstance(one, Function)}
         ),

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.derived.families import (
     accumulated_text,
     derive_accumulated,
     float_elements,
+    window_gradients,
 )
 from wgsl_kernels.backends.derived.host_kernels import GradientTwin
 from wgsl_kernels.backends.derived.maps import (
@@ -22,6 +23,7 @@ from wgsl_kernels.backends.derived.maps import (
     map_text,
     map_twins,
 )
+from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.engine.environment.errors import ShaderError
 
@@ -71,14 +73,16 @@ def gradient_text(shader: ShaderKernel, wanted: str) -> str:
     return map_text(shader, wanted)
 
 
-def twins_of(shader: ShaderKernel) -> Mapping[str, Twin | GradientTwin]:
+def twins_of(shader: ShaderKernel) -> Mapping[str, Twin | GradientTwin | WindowTwin]:
     """Return the gradient by each float input, as CPU kernels.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
-    if form_of(shader) is not None:
-        return {one: GradientTwin(shader, one) for one in float_elements(shader)}
+    form = form_of(shader)
+    if form is not None:
+        twin = WindowTwin if form == "window" else GradientTwin
+        return {one: twin(shader, one) for one in float_elements(shader)}
     _check_map(shader)
     return map_twins(shader)
 
@@ -89,6 +93,7 @@ def is_derived(rule: GradientRule) -> bool:
         map_gradients,
         map_second,
         accumulated_gradients,
+        window_gradients,
     )
 
 
@@ -97,7 +102,7 @@ def _check_map(shader: ShaderKernel) -> None:
     source = shader.source
     if classify(source, shader.form) != "map" or op_of(source) is None:
         raise ShaderError(
-            f"{shader.name}: gradient='derive' takes maps, reductions and scans of floats; its "
-            "shader is none. Gathering turns to scattering, which has no atomics that are "
-            f"deterministic: register one with @gradient({shader.name!r})."
+            f"{shader.name}: gradient='derive' takes maps, reductions, scans and windows of "
+            "floats; its shader is none. Gathering turns to scattering, which has no atomics that "
+            f"are deterministic: register one with @gradient({shader.name!r})."
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax import tree
@@ -63,9 +64,7 @@ def is_linear(function: tree.Function, is_type: Callable[[str], bool]) -> bool:
     )
 
 
-_COSTLY = frozenset(
-    "acos acosh asin asinh atan atan2 atanh cos cosh exp exp2 log log2 pow sin sinh tan tanh".split()
-)
+_COSTLY = re.compile(r"exp2?|log2?|pow|a?(sin|cos|tan)h?|atan2|bitcast")
 
 
 def is_costly(function: tree.Function, functions: Mapping[str, tree.Function]) -> bool:
@@ -84,7 +83,7 @@ def is_costly(function: tree.Function, functions: Mapping[str, tree.Function]) -
             seen.add(name)
             if name in functions:
                 left.append(functions[name])
-            elif name in _COSTLY or name == "bitcast":
+            elif _COSTLY.fullmatch(name):
                 return True
     return False
 
