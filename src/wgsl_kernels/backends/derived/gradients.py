@@ -23,8 +23,15 @@ from wgsl_kernels.backends.derived.maps import (
     map_text,
     map_twins,
 )
+from wgsl_kernels.backends.derived.products import (
+    product_gradients,
+    product_inputs,
+    product_text,
+)
+from wgsl_kernels.backends.derived.terms import term_gradients
 from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -50,24 +57,28 @@ def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
     return derive_map(shader)
 
 
-def float_parameters(shader: ShaderKernel) -> list[str]:
-    """Return the parameters of a map's op, or what combines elements, that may have a gradient.
+def float_parameters(shader: ShaderKernel | ProductForm) -> list[str]:
+    """Return the inputs that may have a gradient.
 
     Raises:
         ShaderError: The shader is none of these, or has none.
     """
+    if isinstance(shader, ProductForm):
+        return product_inputs(shader)
     if form_of(shader) is not None:
         return list(float_elements(shader))
     _check_map(shader)
     return map_parameters(shader)
 
 
-def gradient_text(shader: ShaderKernel, wanted: str) -> str:
-    """Return the shader of a gradient by one parameter.
+def gradient_text(shader: ShaderKernel | ProductForm, wanted: str) -> str:
+    """Return the shaders of a gradient by one input.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
+    if isinstance(shader, ProductForm):
+        return product_text(shader, wanted)
     if form_of(shader) is not None:
         return accumulated_text(shader, wanted)
     return map_text(shader, wanted)
@@ -94,6 +105,8 @@ def is_derived(rule: GradientRule) -> bool:
         map_second,
         accumulated_gradients,
         window_gradients,
+        product_gradients,
+        term_gradients,
     )
 
 
@@ -102,7 +115,7 @@ def _check_map(shader: ShaderKernel) -> None:
     source = shader.source
     if classify(source, shader.form) != "map" or op_of(source) is None:
         raise ShaderError(
-            f"{shader.name}: gradient='derive' takes maps, reductions, scans and windows of "
-            "floats; its shader is none. Gathering turns to scattering, which has no atomics that "
-            f"are deterministic: register one with @gradient({shader.name!r})."
+            f"{shader.name}: gradient='derive' takes maps, reductions, scans, windows and "
+            "products of floats; its shader is none. Gathering turns to scattering, which has no "
+            f"atomics that are deterministic: register one with @gradient({shader.name!r})."
         )

@@ -256,7 +256,7 @@ def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
     return made, Twin(made)
 
 
-def register_slopes(part: PartShader) -> None:
+def register_slopes(part: ShaderKernel) -> None:
     """Register the kernels of a map's gradients, which :func:`map_gradients` runs.
 
     Raises:

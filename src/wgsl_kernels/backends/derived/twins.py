@@ -47,8 +47,8 @@ class Twin:
         source = shader.source
         if classify(source, shader.form) != "map":
             raise ArgumentError(
-                f"{shader.name}: cpu='derive' takes maps, reductions, scans and windows; write a "
-                "CPU kernel."
+                f"{shader.name}: cpu='derive' takes maps, reductions, scans, windows and "
+                "products; write a CPU kernel."
             )
         for dtype in VARIANTS:
             if dtype in ("float32", "int32", "bool") and op_of(source, dtype) is not None:
