@@ -122,7 +122,8 @@ def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
         if windows.is_zero:
             return f"{head}: zero throughout.\n"
         each = "one pass over the places of the window and one over the elements"
-        return f"{head}: costs {each}.\n{windows.head}\n{_written([p for p, _ in windows.passes])}"
+        passes = _written([one for one, _ in windows.passes[False]])
+        return f"{head}: costs {each}.\n{windows.head}\n{passes}"
     made = DeviceKernel(shader, (), wanted).made("float32")
     if made.is_zero:
         return f"{head}: zero throughout.\n"

@@ -111,32 +111,35 @@ fn wk_number(w: vec3<u32>) -> u32 {
 """
 _COVERED = """        let place = vec3<u32>(plane, row, col);
         let apart = corner - place * wk_sizes.reach;
-        if (all(apart % wk_sizes.dilation == vec3<u32>())) {{
-          let to = wk_to[wk_index(cell.start, place, wk_sizes.places)];
-{body}        }}
-      }}
+        let to = wk_to[wk_index(cell.start, place, wk_sizes.places)];
+{body}      }}
     }}
   }}
 """
+_APART = "        if (all(apart % wk_sizes.dilation == vec3<u32>())) {{\n  {body}        }}\n"
+"""Where neighbours in a window are apart on the image it leaves elements out."""
 
 
 class WindowShaders(ShaderTexts):
     """The texts of a window, or of its gradient by one input, for one dtype.
 
     Attributes:
-        passes: The dispatches, and the shader of each.
+        passes: The dispatches, and the shader of each, by whether neighbours in a window are
+            apart on the image.
         held: The dtype of the buffer of cotangents, and the bytes from one to the next.
     """
 
     def __init__(self, derivation: Derivation, found: Accumulation | Pulled) -> None:
         super().__init__(derivation, found)
         self.head = f"{self.head}\n{_FUNCTIONS}{_NUMBER}"
-        made = [] if self.is_zero else self._written()
         types = {"wk_to": self.one.total}
-        self.passes = [(one, self.text(one, types, _SIZES)) for one in made]
+        self.passes: dict[bool, list[tuple[Pass, str]]] = {}
+        for is_apart in (False, True):
+            made = [] if self.is_zero else self._written(is_apart=is_apart)
+            self.passes[is_apart] = [(one, self.text(one, types, _SIZES)) for one in made]
         self.held = self.buffer(self.one.total)
 
-    def _written(self) -> list[Pass]:
+    def _written(self, *, is_apart: bool) -> list[Pass]:
         one, p = self.one, self.one.prefix
         lifted = [each.name for each in one.lifted]
         loaded = ", ".join([f"load_{name}(at)" for name in lifted])
@@ -152,11 +155,13 @@ class WindowShaders(ShaderTexts):
         given = ", ".join([f"{name}_k" for name in lifted])
         if one.is_numbered:
             zero, end = "f32()", "found"
-            slope = f"{p}by_step({p}init(), {given}, wk_number(apart / wk_sizes.dilation), to)"
-            body = f"          found += f32({slope});\n"
+            number = "apart / wk_sizes.dilation" if is_apart else "apart"
+            slope = f"{p}by_step({p}init(), {given}, wk_number({number}), to)"
+            body = f"        found += f32({slope});\n"
         else:
             zero, end = f"{one.total}()", f"{p}by_step({p}init(), {given}, 0u, found)"
-            body = f"          found = {p}plus(found, to);\n"
+            body = f"        found = {p}plus(found, to);\n"
+        body = _APART.format(body=body) if is_apart else body
         loop = f"  var found = {zero};\n{_LOOPS}{_COVERED.format(body=body)}"
         store = f"  store_{self.result}(item, {self.pulled.wanted.type}({end}));\n"
         body = f"{_ELEMENT}{values}{loop}{store}"
@@ -214,7 +219,8 @@ class WindowDeviceKernel(DerivedKernel[WindowShaders]):
         params |= {f"attr_{name}": field_of(attrs[name]) for name in read_of(self.shader)}
         held, stride = made.held
         buffer = None
-        for one, text in made.passes:
+        is_apart = any(axis.dilation > 1 for axis in sliding.axes)
+        for one, text in made.passes[is_apart]:
             given = {name: tensors[name] for name in one.tensors}
             if one.buffers:
                 words = stride // (2 if held == "float16" else 4)
