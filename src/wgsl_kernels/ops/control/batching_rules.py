@@ -360,8 +360,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         [
             *("Cholesky", "FFT", "IFFT", "LogMatrixDeterminant", "MatrixBandPart"),
-            *("MatrixCofactors", "MatrixDeterminant", "OneHot", "Qr", "SelfAdjointEig", "Svd"),
-            "TopK",
+            *("MatMulNBits", "MatrixCofactors", "MatrixDeterminant", "OneHot", "Qr"),
+            *("SelfAdjointEig", "Svd", "TopK", "Widen"),
         ],
         _leading,
     ),

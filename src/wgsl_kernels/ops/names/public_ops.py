@@ -204,6 +204,9 @@ from wgsl_kernels.ops.pooling.pool3d import avg_pool3d as avg_pool3d
 from wgsl_kernels.ops.pooling.pool3d import max_pool3d as max_pool3d
 from wgsl_kernels.ops.pooling.pool_any import pool as pool
 from wgsl_kernels.ops.pooling.pool_places import max_pool_with_argmax as max_pool_with_argmax
+from wgsl_kernels.ops.quantization.nbits import matmul_nbits as matmul_nbits
+from wgsl_kernels.ops.quantization.packed import widen as widen
+from wgsl_kernels.ops.quantization.quantizing import quantize_nbits as quantize_nbits
 from wgsl_kernels.ops.random.distributions import dropout as dropout
 from wgsl_kernels.ops.random.distributions import random_gamma as random_gamma
 from wgsl_kernels.ops.random.distributions import random_standard_normal as random_standard_normal
