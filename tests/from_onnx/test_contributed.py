@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
-from tests.from_onnx.graphs import FLOAT, model, peer
+from tests.from_onnx.graphs import FLOAT, INT64, model, peer
 
 import wgsl_kernels as wk
 
@@ -78,3 +78,46 @@ def test_what_is_not_known_of_them_is_refused() -> None:
     del proto.graph.node[0].attribute[0]
     with pytest.raises(wk.ArgumentError, match="lacks the attribute 'K'"):
         wk.onnx.load(proto)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("shape", "places", "attrs"),
+    [
+        ([2, 3, 5, 8], [2, 5], {}),
+        ([2, 5, 24], [2, 5], {"interleaved": 1}),
+        ([2, 5, 24], [1], {}),
+        ([2, 5, 24], [2, 5], {"num_heads": 3, "rotary_embedding_dim": 4}),
+    ],
+)
+def test_numbers_are_turned_as_onnx_runtime_does(
+    shape: list[int], places: list[int], attrs: dict[str, int], backend: str
+) -> None:
+    draw = np.random.default_rng(2)
+    half = attrs.get("rotary_embedding_dim", 8) // 2
+    tables = {n: draw.standard_normal((9, half)).astype(np.float32) for n in ("cos", "sin")}
+    proto = model(
+        [_node("RotaryEmbedding", ["x", "places", "cos", "sin"], **attrs)],
+        {"x": (FLOAT, shape), "places": (INT64, places)}, {"y": (FLOAT, shape)}, tables,
+        opset_imports=OPSETS,
+    )  # fmt: skip
+    given = {
+        "x": draw.standard_normal(shape).astype(np.float32),
+        "places": draw.integers(0, 4, places),
+    }
+    with wk.use_backend(backend):
+        found = wk.onnx.load(proto)(**given).numpy()
+
+    want = peer(proto.SerializeToString(), given)[0]
+    assert np.abs(found - want).max() <= 1e-6 * np.abs(want).max()
+
+
+def test_packed_batches_and_scaled_positions_are_refused() -> None:
+    proto = model(
+        [_node("RotaryEmbedding", ["x", "places", "cos", "sin"], is_packed_batching=1)],
+        {"x": (FLOAT, [2, 5, 24]), "places": (INT64, [2, 5])}, {"y": (FLOAT, [2, 5, 24])},
+        {name: np.ones((9, 4), np.float32) for name in ("cos", "sin")}, opset_imports=OPSETS,
+    )  # fmt: skip
+    net = wk.onnx.load(proto)
+    with pytest.raises(wk.ArgumentError, match="is_packed_batching or scale is set; want batches"):
+        net(np.ones((2, 5, 24), np.float32), np.zeros((2, 5), np.int64))

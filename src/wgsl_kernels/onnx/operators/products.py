@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.ops.linear_algebra.solving import det
 from wgsl_kernels.ops.names import public_ops as ops
@@ -102,3 +103,45 @@ def _both(allowed: Tensor, mask: Tensor | None) -> Tensor:
     if mask.dtype == "bool":
         return ops.logical_and(allowed, mask)
     return ops.where(allowed, mask, ops.full_like(mask, -math.inf))
+
+
+@operator("RotaryEmbedding", since=23)
+def rotary_embedding(
+    node: OnnxNode, x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor | None = None
+) -> Tensor:
+    """Return [batch, heads, steps, size], or [batch, steps, heads * size], turned by positions."""
+    return _turned(node, x, cos, sin, positions)
+
+
+@operator("RotaryEmbedding", domain="com.microsoft")
+def contributed_rotary_embedding(
+    node: OnnxNode, x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor
+) -> Tensor:
+    """Return the same; positions of one number are where each batch begins.
+
+    Raises:
+        ArgumentError: Batches are packed, or positions are scaled.
+    """
+    if node.attr("is_packed_batching") or node.attr("scale") != 1:
+        raise ArgumentError(
+            "RotaryEmbedding: is_packed_batching or scale is set; want batches of one length, and "
+            "a scale of 1."
+        )
+    if positions.size == 1 and positions.ndim == 1:
+        steps = x.shape[-2 if x.ndim == 4 else 1]
+        positions = positions + ops.arange(steps, dtype="int32")
+    return _turned(node, x, cos, sin, positions)
+
+
+def _turned(
+    node: OnnxNode, x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor | None
+) -> Tensor:
+    how: dict[str, Any] = {"positions": positions, "interleaved": bool(node.attr("interleaved"))}
+    half = node.attr("rotary_embedding_dim") // 2
+    if half and half < cos.shape[-1]:
+        cos, sin = cos[..., :half], sin[..., :half]
+    if x.ndim == 4:
+        return ops.rotary_embedding(x, cos, sin, **how)
+    heads = node.attr("num_heads") or x.shape[-1] // (2 * cos.shape[-1])
+    by_head = ops.reshape(x, (*x.shape[:2], heads, -1))
+    return ops.reshape(ops.rotary_embedding(by_head, cos, sin, axis=1, **how), x.shape)

@@ -141,6 +141,8 @@ from wgsl_kernels.ops.indexing.ragged_dense import (
 )
 from wgsl_kernels.ops.indexing.ragged_range import RaggedNumbers as RaggedNumbers
 from wgsl_kernels.ops.indexing.ragged_range import ragged_range as ragged_range
+from wgsl_kernels.ops.indexing.rotary import rotary_angles as rotary_angles
+from wgsl_kernels.ops.indexing.rotary import rotary_embedding as rotary_embedding
 from wgsl_kernels.ops.indexing.segment import unsorted_segment_sum as unsorted_segment_sum
 from wgsl_kernels.ops.indexing.sort import topk as topk
 from wgsl_kernels.ops.indexing.sort import unique as unique
