@@ -6,34 +6,76 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import device
 from wgsl_kernels.ops.linear_algebra.solving import det
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
-@operator("MatMul")
-def matmul(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
+@operator("MatMul", raw=True)
+def matmul(node: OnnxNode, a: Any, b: Any, *quantised: Any) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
-    return ops.matmul(a, b)
+    return _product(node, device(a), b, quantised)
 
 
-@operator("Gemm")
-def gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
+@operator("Gemm", raw=True)
+def gemm(node: OnnxNode, a: Any, b: Any, c: Any = None, *quantised: Any) -> Tensor:
     """Return ``alpha * a @ b + beta * c``, either matrix transposed on request."""
     alpha, beta = node.attr("alpha"), node.attr("beta")
-    found = ops.matmul(
-        a, b, transpose_a=bool(node.attr("transA")), transpose_b=bool(node.attr("transB"))
+    found = _product(
+        node,
+        device(a),
+        b,
+        quantised,
+        transpose_a=bool(node.attr("transA")),
+        transpose_b=bool(node.attr("transB")),
     )
     found = found if alpha == 1 else found * alpha
     if c is None or beta == 0:
         return found
-    return found + (c if beta == 1 else c * beta)
+    more = device(c)
+    total: Tensor = found + (more if beta == 1 else more * beta)
+    return total
+
+
+def _product(
+    node: OnnxNode,
+    a: Tensor,
+    b: Any,
+    quantised: Sequence[Any],
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Tensor:
+    """Return a product, of codes as they are packed where ``b`` is a constant that has them.
+
+    ``quantised`` are scales and zero points of blocks; see ``onnx/packing.py``.
+    """
+    block = node.attr("block_shape")
+    is_direct = isinstance(b, Constant) and b.is_packed and b.array.ndim == 2
+    if not isinstance(b, Constant) or transpose_a or not (block or is_direct):
+        return ops.matmul(a, device(b), transpose_a=transpose_a, transpose_b=transpose_b)
+    block = block or (0, 0)
+    blocks = [math.ceil(n / (m or max(n, 1))) for n, m in zip(b.array.shape, block, strict=True)]
+    given = [None if one is None else ops.reshape(device(one), blocks) for one in quantised]
+    scales, zeros = (*given, None, None)[:2]
+    return ops.matmul_nbits(
+        a,
+        b.codes,
+        scales,
+        0 if zeros is None else zeros,
+        kind=str(b.kind),
+        block_size=block,
+        transpose_b=transpose_b,
+        size=b.array.shape[1],
+    )
 
 
 @operator("Einsum")

@@ -119,6 +119,22 @@ def unpacked(
     return found[..., :count]
 
 
+def packed(codes: Array, bits: int) -> Array:
+    """Return codes, of at most 8 bits, packed into bytes along the last axis.
+
+    Args:
+        codes: [..., size], uint8; only the lowest bits of each count.
+        bits: Of a code.
+    """
+    each = 8 // bits
+    padding = [(0, 0)] * (codes.ndim - 1) + [(0, -codes.shape[-1] % each)]
+    padded = np.pad(codes & np.uint8((1 << bits) - 1), padding)
+    fields = padded.reshape(*codes.shape[:-1], -1, each)
+    shifts = (np.arange(each) * bits).astype(np.uint8)
+    found: Array = np.bitwise_or.reduce(fields << shifts, -1)
+    return found
+
+
 _MOVED = {4: "u4", 8: "u8", 16: "c16"}
 """As what NumPy moves so many bytes at a time."""
 
