@@ -73,7 +73,7 @@ def optimise(graph: Graph, *, trainable: bool) -> Optimised:
     products = {id(node): products_of(graph, node) for node in widening}
     done.folded = _fold_constants(graph, fixed, products)
     done.dropped = _drop_dead(graph)
-    done.packed = pack_constants(graph, products)
+    done.packed = pack_constants(graph, products, turns=not trainable)
     _drop_dead(graph)
     if not trainable:
         done.norms = _fold_norms(graph)

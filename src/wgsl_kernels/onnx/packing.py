@@ -17,6 +17,7 @@ from wgsl_kernels.ops.quantization.kinds import KINDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
 _WIDENING = ("Cast", "DequantizeLinear")
@@ -77,16 +78,18 @@ def products_of(graph: Graph, node: OnnxNode) -> tuple[OnnxNode, ...]:
     return tuple(one for one, _ in found) if fits else ()
 
 
-def pack_constants(graph: Graph, products: dict[int, tuple[OnnxNode, ...]]) -> int:
+def pack_constants(graph: Graph, products: dict[int, tuple[OnnxNode, ...]], *, turns: bool) -> int:
     """Have products read codes, and return how many constants are packed.
 
     Args:
         graph: What is changed.
         products: By the ``id`` of nodes that widen constants, the products that alone read these.
+        turns: Whether matrices may be transposed, with their scales, so that what is summed is
+            adjacent and shares them.
     """
     for node in graph.nodes:
         for product in products.get(id(node), ()):
-            _read_codes(graph, node, product)
+            _read_codes(graph, node, product, turns=turns)
     used = {one for node in graph.nodes for one in node.inputs if _narrow_constant(graph, one)}
     used -= {one.name for one in graph.outputs}
     found = [graph.constants[name] for name in used if _is_read_as_codes(graph, name, products)]
@@ -99,9 +102,12 @@ def _is_read_as_codes(graph: Graph, name: str, kept: dict[int, tuple[OnnxNode, .
     """Say whether all that reads a constant takes codes: widens them, multiplies or gathers."""
     constant = graph.constants[name]
     is_byte, is_matrix = constant.kind in _BYTES, constant.array.ndim == 2
+    is_read = False
     for node, at in _readers(graph, name):
-        is_replaced = bool(kept.get(id(node)))  # by the products that read its constant
-        if is_replaced or (at == 1 and node.attr("block_shape")):
+        if kept.get(id(node)):
+            continue  # products read the constant in its place
+        is_read = True
+        if at == 1 and node.attr("block_shape"):
             continue
         if is_byte or node.domain:
             return False
@@ -109,10 +115,10 @@ def _is_read_as_codes(graph: Graph, name: str, kept: dict[int, tuple[OnnxNode, .
         is_rows = node.op == "Gather" and at == 0 and node.attr("axis") in (0, -2)
         if not (id(node) in kept or (is_matrix and (is_product or is_rows))):
             return False
-    return True
+    return is_read
 
 
-def _read_codes(graph: Graph, node: OnnxNode, product: OnnxNode) -> None:
+def _read_codes(graph: Graph, node: OnnxNode, product: OnnxNode, *, turns: bool) -> None:
     """Have a product read the matrix that a node widens, its scales and its zero points."""
     rows, cols = graph.constants[node.inputs[0]].array.shape
     scale, zero = (*node.inputs[1:], "", "")[:2] if node.op == "DequantizeLinear" else ("", "")
@@ -124,14 +130,31 @@ def _read_codes(graph: Graph, node: OnnxNode, product: OnnxNode) -> None:
         block = (0, 1) if node.attr("axis") % 2 else (1, 0)
     if zero:
         values = graph.constants[zero].array.astype(np.float32)
-        name = zero if values.any() else ""
-        zero = f"{name}/float" if name else ""
-        if zero:
-            graph.constants.setdefault(zero, Constant(zero, values))
+        zero = _added(graph, f"{zero}/float", values) if values.any() else ""
+    names = [node.inputs[0], scale, zero]
+    block = (block[0] or rows, block[1] or cols)
+    if scale and turns and not product.attr("transB"):
+        blocks = -(-rows // block[0]), -(-cols // block[1])
+        shapes = ((rows, cols), blocks, blocks)
+        names = [
+            _added(graph, f"{one}/turned", graph.constants[one].array.reshape(shape).T)
+            if one
+            else ""
+            for one, shape in zip(names, shapes, strict=True)
+        ]
+        block = block[1], block[0]
+        product.attrs["is_turned"] = True
     filled = (*product.inputs, "")[:3] if product.op == "Gemm" else product.inputs[:2]
-    more = [one for one in (scale, zero) if one]
-    product.inputs = (filled[0], node.inputs[0], *filled[2:], *more)
     kinds = (*product.in_types, "")[: len(filled)]
-    types = (node.in_types[1] if one == scale else "tensor(float)" for one in more)
+    more = [one for one in names[1:] if one]
+    types = [*node.in_types[1:2], "tensor(float)"][: len(more)]
+    product.inputs = (filled[0], names[0], *filled[2:], *more)
     product.in_types = (kinds[0], node.in_types[0], *kinds[2:], *types)
-    product.attrs["block_shape"] = (block[0] or rows, block[1] or cols)
+    product.attrs["block_shape"] = block
+
+
+def _added(graph: Graph, name: str, array: Array) -> str:
+    """Add a constant, unless it is there, and return its name."""
+    if name not in graph.constants:
+        graph.constants[name] = Constant(name, np.ascontiguousarray(array))
+    return name

@@ -62,6 +62,7 @@ def _product(
     is_direct = isinstance(b, Constant) and b.is_packed and b.array.ndim == 2
     if not isinstance(b, Constant) or transpose_a or not (block or is_direct):
         return ops.matmul(a, device(b), transpose_a=transpose_a, transpose_b=transpose_b)
+    turned = bool(node.attr("is_turned"))
     block = block or (0, 0)
     blocks = [math.ceil(n / (m or max(n, 1))) for n, m in zip(b.array.shape, block, strict=True)]
     given = [None if one is None else ops.reshape(device(one), blocks) for one in quantised]
@@ -73,7 +74,7 @@ def _product(
         0 if zeros is None else zeros,
         kind=str(b.kind),
         block_size=block,
-        transpose_b=transpose_b,
+        transpose_b=transpose_b != turned,
         size=b.array.shape[1],
     )
 
