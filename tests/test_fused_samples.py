@@ -28,7 +28,7 @@ def unchanged(x: wk.Tensor) -> wk.Tensor:
     """Return the values of ``x`` from a map, which a kernel may take in."""
     if x.dtype == "bool":
         return wk.logical_not(wk.logical_not(x))
-    return x + 0 if x.dtype == "int32" else x * 1.0
+    return x + 0 if x.dtype in ("int32", "int8", "uint8") else x * 1.0
 
 
 def changed(y: wk.Tensor) -> wk.Tensor:

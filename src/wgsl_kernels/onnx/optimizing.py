@@ -11,12 +11,13 @@ import numpy as np
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.onnx.graph import Constant
+from wgsl_kernels.onnx.packing import is_narrow, pack_constants, products_of
 from wgsl_kernels.onnx.placing import DRAWS
 from wgsl_kernels.onnx.running import host, run_node
 from wgsl_kernels.onnx.types import released
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
@@ -35,12 +36,14 @@ class Optimised:
         norms: Batch normalizations that became part of the convolution before them.
         dropped: Nodes whose outputs nothing reads.
         laid_out: Filters of convolutions that were brought into this library's order.
+        packed: Constants of few bits that a device has as codes.
     """
 
     folded: int = 0
     norms: int = 0
     dropped: int = 0
     laid_out: int = 0
+    packed: int = 0
 
     def __str__(self) -> str:
         said = {
@@ -48,6 +51,7 @@ class Optimised:
             "batch norms in convolutions": self.norms,
             "dead nodes dropped": self.dropped,
             "filters laid out": self.laid_out,
+            "weights packed": self.packed,
         }
         return ", ".join(f"{count} {what}" for what, count in said.items() if count) or "nothing"
 
@@ -65,8 +69,12 @@ def optimise(graph: Graph, *, trainable: bool) -> Optimised:
         for name, one in graph.constants.items()
         if not (trainable and one.array.dtype.kind == "f" and one.array.size > 1)
     }
-    done.folded = _fold_constants(graph, fixed)
+    widening = [node for node in graph.nodes if is_narrow(graph, node)]
+    products = {id(node): products_of(graph, node) for node in widening}
+    done.folded = _fold_constants(graph, fixed, products)
     done.dropped = _drop_dead(graph)
+    done.packed = pack_constants(graph, products, turns=not trainable)
+    _drop_dead(graph)
     if not trainable:
         done.norms = _fold_norms(graph)
         done.laid_out = _lay_out_filters(graph)
@@ -75,11 +83,11 @@ def optimise(graph: Graph, *, trainable: bool) -> Optimised:
     return done
 
 
-def _fold_constants(graph: Graph, fixed: set[str]) -> int:
-    """Compute nodes of constants alone, on the cpu backend."""
+def _fold_constants(graph: Graph, fixed: set[str], narrow: Container[int]) -> int:
+    """Compute nodes of constants alone, on the cpu backend, but those that widen few bits."""
     kept: list[OnnxNode] = []
     for node in graph.nodes:
-        if not _is_foldable(graph, node, fixed):
+        if id(node) in narrow or not _is_foldable(graph, node, fixed):
             kept.append(node)
             continue
         given = [graph.constants[name] if name else None for name in node.inputs]

@@ -10,6 +10,7 @@ from onnx import defs, helper, numpy_helper
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx import registry
+from wgsl_kernels.onnx.contributed import schema_of
 from wgsl_kernels.onnx.files import type_name
 from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode, ValueInfo
 from wgsl_kernels.onnx.inference import result_types
@@ -418,7 +419,7 @@ def _schema(name: str, version: int, domain: str) -> Any:
     try:
         return defs.get_schema(name, version, domain)
     except defs.SchemaError:
-        return None
+        return schema_of(name, domain)
 
 
 def _type_of(array: Array) -> str:

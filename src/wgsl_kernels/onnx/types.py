@@ -85,6 +85,10 @@ _ML_DTYPES = {
     "int4": "int4",
     "uint4": "uint4",
 }
+PACKED_KINDS: Mapping[str, str] = MappingProxyType(
+    {**_ML_DTYPES, **{name: name for name in ("int8", "uint8", "int16", "uint16")}}
+)
+"""The kinds of numbers of few bits (see `widen`) that element types are, by ONNX's names."""
 _ONNX = {
     **{_NUMPY.get(name, name): name for name in CARRIERS if name not in _ML_DTYPES},
     **{there: here for here, there in _ML_DTYPES.items()},
