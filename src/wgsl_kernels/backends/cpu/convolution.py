@@ -18,7 +18,7 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu.narrow_convolution import add_elements, is_narrow
 from wgsl_kernels.backends.cpu.precision import silent
-from wgsl_kernels.backends.cpu.products import SHARED, one_thread
+from wgsl_kernels.backends.cpu.products import SHARED, WORTH_SHARING, one_thread
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.values.windows import CHANNELS
 
@@ -39,9 +39,12 @@ A part is laid out and multiplied while it is in the cache of one core, and no p
 threads of the BLAS library, which spin: on busy cores that took three times the time.
 """
 
-OWN_CHANNELS = 64
-OWN_PRODUCT = 1 << 23
+OWN_CHANNELS = 128
+OWN_PRODUCT = 1 << 24
 """Out channels, and multiply-adds, that are worth a thread where all places are one part."""
+
+OWN_LINE = 64
+"""Elements of a line of windows that are worth a product of its own."""
 
 SPREAD = 1 << 18
 """Elements of windows that are added to the images at a time."""
@@ -78,7 +81,7 @@ def convolved_cpu(sliding: Sliding, x: Array, filter: Array, y: Array | None = N
         with one_thread:
             add_elements(sliding, np.ascontiguousarray(padded), filter, y)
         return y
-    matrix = filter.reshape(-1, filter.shape[-1])
+    matrix = _matrix(filter)
     parts = list(_parts(sliding, filter.shape, OWN_PART))
     views = None if _is_matrix(sliding) else _views(sliding, padded)
     buffers: deque[Array] = deque()  # one for each thread
@@ -132,17 +135,49 @@ def _is_matrix(sliding: Sliding) -> bool:
 
 @silent
 def filter_gradient_cpu(sliding: Sliding, x: Array, dy: Array, filter_shape: Shape) -> Array:
-    """Return the gradient of the filter: each window times the gradient at its place, summed."""
+    """Return the gradient of the filter: each window times the gradient at its place, summed.
+
+    Threads take the lines of the window along its first axis, each of which is a sum of its own,
+    where they are worth a product each.
+    """
     *window, channels, out = filter_shape
-    total = np.zeros((math.prod(window) * channels, out), np.result_type(x, dy))
-    if dy.size and total.size:
-        for part, columns in _columns(sliding, x, filter_shape):
-            given = _places(sliding, dy, part)
-            if sliding.is_channels_first:
-                total += np.matmul(columns, given.swapaxes(1, 2)).sum(axis=0)
-            else:
-                total += np.matmul(columns.T, given)
+    depth = math.prod(filter_shape[:-1])
+    lines = window[0] if depth >= OWN_LINE * window[0] else 1
+    total = np.zeros((lines, depth // max(lines, 1), out), np.result_type(x, dy))
+    if not (dy.size and total.size):
+        return total.reshape(filter_shape)
+    views = _views(sliding, _padded(sliding, x))
+    parts = list(_parts(sliding, filter_shape, PART))
+    before = 1 if sliding.is_channels_first else len(window) + 1
+
+    def add(line: int) -> None:
+        own = views if lines == 1 else _part(views, *(EVERY,) * before, line)
+        for part in parts:
+            shares = np.matmul(*_operands(sliding, own, dy, part))
+            total[line] += shares.sum(axis=0) if shares.ndim > 2 else shares
+
+    with one_thread if lines > 1 or dy.size * channels < WORTH_SHARING else nullcontext():
+        each(add, range(lines))
     return total.reshape(filter_shape)
+
+
+def _operands(sliding: Sliding, views: Array, dy: Array, part: Part) -> tuple[Array, Array]:
+    """Return windows and gradients of a part, whose product is its share of the filter's.
+
+    They are [window, places] and [places, out], of each image where channels come first.
+
+    Args:
+        sliding: How the filter moves.
+        views: The windows, or lines of them, see `_views`.
+        dy: The gradient at their places.
+        part: The part.
+    """
+    given = _places(sliding, dy, part)
+    if not sliding.is_channels_first:
+        return _part(views, *part).reshape(len(given), -1).T, given
+    images, *lines = part
+    windows = _part(views, images, ..., *lines, EVERY)
+    return windows.reshape(len(given), -1, given.shape[-1]), given.swapaxes(1, 2)
 
 
 @silent
@@ -155,7 +190,7 @@ def input_gradient_cpu(sliding: Sliding, dy: Array, filter: Array) -> Array:
         return convolved_cpu(back, dy, np.flip(filter, _spatial(filter)).swapaxes(-2, -1))
     padded = _room(sliding, channels, np.result_type(dy, filter))
     if dy.size and filter.size:
-        matrix = filter.reshape(-1, out)
+        matrix = _matrix(filter)
         for part in _parts(sliding, filter.shape, SPREAD):
             given = _places(sliding, dy, part)
             if sliding.is_channels_first:
@@ -191,6 +226,13 @@ def _spatial(filter: Array) -> tuple[int, ...]:
     return tuple(range(filter.ndim - 2))
 
 
+def _matrix(filter: Array) -> Array:
+    """Return the filter as [window, out]; where it has to be copied, then in pieces of rows."""
+    if abs(filter.strides[-2]) < abs(filter.strides[-1]):  # its last axes are exchanged
+        return np.moveaxis(filter, -1, 0).reshape(filter.shape[-1], -1).T
+    return filter.reshape(-1, filter.shape[-1])
+
+
 def _places(sliding: Sliding, y: Array, part: Part) -> Array:
     """Return what of [places, channels], or of [images, channels, places], is of a part."""
     images, *lines = part
@@ -210,23 +252,6 @@ def _parts(sliding: Sliding, filter_shape: Shape, size: int) -> Iterator[Part]:
         cuts.insert(0, [slice(at, min(at + step, length)) for at in range(0, length, step)])
         together *= length
     yield from itertools.product(*cuts)
-
-
-def _columns(sliding: Sliding, x: Array, filter_shape: Shape) -> Iterator[tuple[Part, Array]]:
-    """Yield the parts and their windows: [places, window], or [images, window, places].
-
-    The windows are overwritten by the next part's.
-    """
-    padded = _padded(sliding, x)
-    if _is_matrix(sliding):
-        whole = (EVERY,) * len(sliding.axes)
-        yield whole, _places(sliding, padded, whole)
-        return
-    views = _views(sliding, padded)
-    buffer = np.empty(0, x.dtype)
-    for part in _parts(sliding, filter_shape, PART):
-        columns, buffer = _laid_out(sliding, views, part, filter_shape, buffer)
-        yield part, columns
 
 
 def _laid_out(
