@@ -10,21 +10,12 @@ the CPU; ``--time`` times the cpu backend in turns with it.
 
 from __future__ import annotations
 
-import argparse
-import json
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from onnx import numpy_helper
-
-import wgsl_kernels as wk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Array = np.ndarray[Any, Any]
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.narrow_convolution import add_elements, is_narrow
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import SHARED, WORTH_SHARING, one_thread
 from wgsl_kernels.backends.cpu.threads import each
+from wgsl_kernels.backends.cpu.windows.few_channels import add_elements, is_narrow
 from wgsl_kernels.engine.values.windows import CHANNELS
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def convolved_cpu(sliding: Sliding, x: Array, filter: Array, y: Array | None = N
         return y
     matrix = _matrix(filter)
     parts = list(_parts(sliding, filter.shape, OWN_PART))
-    views = None if _is_matrix(sliding) else _views(sliding, padded)
+    views = None if is_matrix(sliding) else _views(sliding, padded)
     buffers: deque[Array] = deque()  # one for each thread
 
     def columns_of(part: Part, buffer: Array, *, is_shared: bool = False) -> tuple[Array, Array]:
@@ -128,7 +128,7 @@ def _cut(channels: int, work: int) -> list[slice]:
     return [slice(first, first + step) for first in range(0, channels, step)]
 
 
-def _is_matrix(sliding: Sliding) -> bool:
+def is_matrix(sliding: Sliding) -> bool:
     """Say whether images are the matrix of their windows already."""
     return all(axis.window == axis.stride == 1 for axis in sliding.axes)
 
