@@ -1,4 +1,4 @@
-"""What is done to a graph once, on load: constants and batch norms folded, dead nodes dropped."""
+"""What is done to a graph once, on load: what is constant folded, dead nodes dropped."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.onnx.affine import fold_affine, uses_of
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.placing import DRAWS
 from wgsl_kernels.onnx.running import host, run_node
 from wgsl_kernels.onnx.types import released
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
 _GROWS = frozenset({"ConstantOfShape", "Expand", "Tile", "Pad", "Range", "Resize", "Upsample"})
@@ -33,12 +31,16 @@ class Optimised:
     Attributes:
         folded: Nodes that became constants.
         norms: Batch normalizations that became part of the convolution before them.
+        scales: Products and sums by a number per channel, likewise, or of a batch norm.
+        activations: ``Relu`` that became part of the convolution before it.
         dropped: Nodes whose outputs nothing reads.
         laid_out: Filters of convolutions that were brought into this library's order.
     """
 
     folded: int = 0
     norms: int = 0
+    scales: int = 0
+    activations: int = 0
     dropped: int = 0
     laid_out: int = 0
 
@@ -46,6 +48,8 @@ class Optimised:
         said = {
             "constants folded": self.folded,
             "batch norms in convolutions": self.norms,
+            "scales in convolutions and batch norms": self.scales,
+            "activations in convolutions": self.activations,
             "dead nodes dropped": self.dropped,
             "filters laid out": self.laid_out,
         }
@@ -68,7 +72,8 @@ def optimise(graph: Graph, *, trainable: bool) -> Optimised:
     done.folded = _fold_constants(graph, fixed)
     done.dropped = _drop_dead(graph)
     if not trainable:
-        done.norms = _fold_norms(graph)
+        done.norms, done.scales = fold_affine(graph)
+        done.activations = _take_in_activations(graph)
         done.laid_out = _lay_out_filters(graph)
         _drop_dead(graph)
     graph.find_dead()
@@ -126,14 +131,6 @@ def _size(graph: Graph, node: OnnxNode) -> float:
     return 0.0 if arrays and arrays[0].size < 1 << 20 and node.op == "Pad" else math.inf
 
 
-def _uses(graph: Graph) -> dict[str, int]:
-    counts = {one.name: 1 for one in graph.outputs}
-    for node in graph.nodes:
-        for name in node.reads():
-            counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
 def _drop_dead(graph: Graph) -> int:
     """Drop nodes and constants that nothing reads, and names of outputs that nothing reads."""
     wanted = {one.name for one in graph.outputs}
@@ -150,62 +147,23 @@ def _drop_dead(graph: Graph) -> int:
     return count
 
 
-def _fold_norms(graph: Graph) -> int:
-    """Make batch norms behind convolutions part of their filters and biases.
-
-    ``(W x + b - mean) * scale / sqrt(variance + epsilon) + offset`` is a convolution, too.
-    """
-    makers = {name: node for node in graph.nodes for name in node.outputs if name}
-    uses = _uses(graph)
+def _take_in_activations(graph: Graph) -> int:
+    """Make a ``Relu`` behind a convolution, and behind nothing else, the end of it."""
+    makers: dict[str, OnnxNode] = {}
+    uses = uses_of(graph)
     kept: list[OnnxNode] = []
     for node in graph.nodes:
-        maker = makers.get(node.inputs[0]) if node.inputs else None
-        if maker is None or not _is_foldable_norm(graph, node, maker, uses):
+        maker = makers.get(node.inputs[0]) if node.op == "Relu" else None
+        if maker is None or uses[node.inputs[0]] > 1 or maker.attr("activation"):
             kept.append(node)
+            if node.op == "Conv":
+                makers[node.outputs[0]] = node
             continue
-        scale, offset, mean, variance = (
-            graph.constants[name].array.astype(np.float64) for name in node.inputs[1:5]
-        )
-        x, filters, *given = maker.inputs
-        weight = graph.constants[filters].array
-        bias = graph.constants[given[0]].array if given else 0.0
-        factor: Array = scale / np.sqrt(variance + node.attr("epsilon"))
-        name = node.outputs[0]
-        new = {
-            f"{name}/filters": weight * np.reshape(factor, (-1, *(1,) * (weight.ndim - 1))),
-            f"{name}/bias": (bias - mean) * factor + offset,
-        }
-        for one, array in new.items():
-            graph.constants[one] = Constant(one, array.astype(weight.dtype))
-        kind = maker.in_types[1]
-        maker.inputs = (x, *new)
-        maker.in_types = (maker.in_types[0], kind, kind)
-        maker.outputs = (name,)
-        makers[name] = maker
+        maker.attrs["activation"] = "relu"
+        maker.outputs = node.outputs
     count = len(graph.nodes) - len(kept)
     graph.nodes = kept
     return count
-
-
-def _is_foldable_norm(graph: Graph, node: OnnxNode, maker: OnnxNode, uses: dict[str, int]) -> bool:
-    return (
-        node.op == "BatchNormalization"
-        and maker.op == "Conv"
-        and node.wanted == 1
-        and not node.attr("training_mode", 0)
-        and uses[node.inputs[0]] == 1
-        and all(name in graph.constants for name in (*node.inputs[1:5], *maker.inputs[1:]))
-        and graph.constants[maker.inputs[1]].array.dtype.kind == "f"
-        and _have_a_number_each(graph, (*node.inputs[1:5], *maker.inputs[2:]), maker.inputs[1])
-    )
-
-
-def _have_a_number_each(graph: Graph, names: Iterable[str], filters: str) -> bool:
-    """Say whether constants have one number for each filter."""
-    weight = graph.constants[filters].array
-    return weight.ndim > 2 and all(
-        graph.constants[name].array.shape == weight.shape[:1] for name in names
-    )
 
 
 def _lay_out_filters(graph: Graph) -> int:
@@ -222,6 +180,18 @@ def _lay_out_filters(graph: Graph) -> int:
             turned = np.ascontiguousarray(array.transpose(*range(2, array.ndim), 1, 0))
             graph.constants[name] = Constant(name, turned)
         node.inputs = (node.inputs[0], name, *node.inputs[2:])
+        _lay_out_bias(graph, node)
         node.attrs["filters_last"] = True
         count += 1
     return count
+
+
+def _lay_out_bias(graph: Graph, node: OnnxNode) -> None:
+    """Bring a constant bias that is added apart, of groups, into the shape that broadcasts."""
+    bias = graph.constants.get(node.inputs[2]) if len(node.inputs) > 2 else None
+    if bias is None or node.attr("group", 1) == 1 or bias.array.ndim != 1:
+        return
+    axes = graph.constants[node.inputs[1]].array.ndim - 2
+    name = f"{bias.name}/{axes}d"
+    graph.constants[name] = Constant(name, bias.array.reshape(-1, *(1,) * max(axes, 2)))
+    node.inputs = (*node.inputs[:2], name)
