@@ -151,13 +151,15 @@ def _take_in(graph: Graph, maker: OnnxNode, affine: Affine) -> None:
     name, rest = maker.outputs[0], maker.inputs[1:]
     first = graph.constants[rest[0]].array
     second = graph.constants[rest[1]].array if len(rest) > 1 else np.zeros(len(first))
+    kinds = ("filters", "bias") if maker.op == "Conv" else ("scale", "offset")
+    scaled = np.empty_like(first)
+    by_channel = factor.reshape(-1, *(1,) * (first.ndim - 1))
+    np.multiply(first, by_channel, out=scaled, dtype=np.float64, casting="same_kind")
     new = {
-        f"{name}/{'filters' if maker.op == 'Conv' else 'scale'}": first
-        * factor.reshape(-1, *(1,) * (first.ndim - 1)),
-        f"{name}/{'bias' if maker.op == 'Conv' else 'offset'}": second * factor + shift,
+        f"{name}/{kinds[0]}": scaled,
+        f"{name}/{kinds[1]}": (second * factor + shift).astype(first.dtype),
     }
-    for one, array in new.items():
-        graph.constants[one] = Constant(one, array.astype(first.dtype))
+    graph.constants.update((one, Constant(one, array)) for one, array in new.items())
     kind = maker.in_types[1]
     maker.inputs = (maker.inputs[0], *new, *rest[2:])
     maker.in_types = (maker.in_types[0], kind, kind, *maker.in_types[3:])

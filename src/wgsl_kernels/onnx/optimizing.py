@@ -17,11 +17,15 @@ from wgsl_kernels.onnx.running import host, run_node
 from wgsl_kernels.onnx.types import released
 
 if TYPE_CHECKING:
+    from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
 
 _GROWS = frozenset({"ConstantOfShape", "Expand", "Tile", "Pad", "Range", "Resize", "Upsample"})
 _MOST = 1 << 28
 """Elements of a folded constant that is made larger than what it is made of."""
+
+_AT_ONCE = 64
+"""Filters that are laid out at a time."""
 
 
 @dataclass
@@ -176,14 +180,21 @@ def _lay_out_filters(graph: Graph) -> int:
             continue  # it is said where the node runs
         name = f"{node.inputs[1]}/last"
         if name not in graph.constants:
-            array = graph.constants[node.inputs[1]].array
-            turned = np.ascontiguousarray(array.transpose(*range(2, array.ndim), 1, 0))
-            graph.constants[name] = Constant(name, turned)
+            graph.constants[name] = Constant(name, _turned(graph.constants[node.inputs[1]].array))
         node.inputs = (node.inputs[0], name, *node.inputs[2:])
         _lay_out_bias(graph, node)
         node.attrs["filters_last"] = True
         count += 1
     return count
+
+
+def _turned(filters: Array) -> Array:
+    """Return [*window, in, out] of [out, in, *window]; some filters at a time, for the cache."""
+    turned = np.empty((*filters.shape[2:], *filters.shape[1::-1]), filters.dtype)
+    for first in range(0, len(filters), _AT_ONCE):
+        some = filters[first : first + _AT_ONCE]
+        turned[..., first : first + _AT_ONCE] = some.transpose(*range(2, some.ndim), 1, 0)
+    return turned
 
 
 def _lay_out_bias(graph: Graph, node: OnnxNode) -> None:
