@@ -59,13 +59,10 @@ def seeded(name: str) -> onnx.ModelProto:
     constants += [numpy_helper.from_array(value, name) for name, value in drawn.items()]
     names = {one.name for one in constants}
     inputs = [one for one in graph.input if one.name in read - names]
-    for field, values in (
-        (graph.node, kept),
-        (graph.initializer, constants),
-        (graph.input, inputs),
-    ):
-        del field[:]
-        field.extend(values)
+    del graph.node[:], graph.initializer[:], graph.input[:]
+    graph.node.extend(kept)
+    graph.initializer.extend(constants)
+    graph.input.extend(inputs)
     model.ir_version = max(model.ir_version, 4)
     return model
 

@@ -199,10 +199,11 @@ def _turned(filters: Array) -> Array:
 
 def _lay_out_bias(graph: Graph, node: OnnxNode) -> None:
     """Bring a constant bias that is added apart, of groups, into the shape that broadcasts."""
-    bias = graph.constants.get(node.inputs[2]) if len(node.inputs) > 2 else None
+    x, filters, *rest = node.inputs
+    bias = graph.constants.get(rest[0]) if rest else None
     if bias is None or node.attr("group", 1) == 1 or bias.array.ndim != 1:
         return
-    axes = graph.constants[node.inputs[1]].array.ndim - 2
+    axes = graph.constants[filters].array.ndim - 2
     name = f"{bias.name}/{axes}d"
     graph.constants[name] = Constant(name, bias.array.reshape(-1, *(1,) * max(axes, 2)))
-    node.inputs = (*node.inputs[:2], name)
+    node.inputs = (x, filters, name)
