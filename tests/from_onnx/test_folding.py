@@ -20,7 +20,8 @@ def test_numbers_per_channel_become_part_of_what_is_before(groups: int, backend:
     one, two, three, four = (draw.uniform(0.5, 2, s).astype(np.float32) for s in [(4, 1, 1)] * 4)
     constants = {
         "w": draw.standard_normal((4, 4 // groups, 3, 3)).astype(np.float32),
-        "one": one, "two": two, "three": three[None], "four": four, "five": np.array([[2, 3, 4]], np.float32),
+        "one": one, "two": two, "three": three[None], "four": four,
+        "five": np.array([[2, 3, 4]], np.float32),
         **{name: draw.uniform(0.5, 2, 4).astype(np.float32) for name in "somv"},
     }  # fmt: skip
     nodes = [
