@@ -52,11 +52,11 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
     Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
     """
     with needing_onnx("load"):
-        from wgsl_kernels.onnx.files import read_model, with_shapes
+        from wgsl_kernels.onnx.files import read_model
         from wgsl_kernels.onnx.reading import read_graph
     registry.load_families()
     model, folder = read_model(path_or_proto)
-    graph = read_graph(with_shapes(model), folder)
+    graph = read_graph(model, folder)
     done = optimise(graph, trainable=trainable)
     return Model(graph, done, trainable=trainable)
 

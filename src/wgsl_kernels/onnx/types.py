@@ -162,7 +162,7 @@ def carried(values: Any, what: str = "onnx") -> Tensor:
             )
     if carrier == "string":
         return ops.tensor(array.astype(object), dtype="string")
-    return ops.tensor(array.astype(carrier), dtype=carrier)
+    return ops.tensor(array.astype(carrier, copy=False), dtype=carrier)
 
 
 def released(value: Tensor | Array, type_: str) -> Array:

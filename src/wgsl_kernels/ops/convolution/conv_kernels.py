@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.convolution import (
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import wide
+from wgsl_kernels.backends.cpu.windows.convolution import (
     convolved_cpu,
     filter_gradient_cpu,
     input_gradient_cpu,
 )
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import wide
+from wgsl_kernels.backends.cpu.windows.groups import grouped_cpu
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
@@ -65,11 +66,11 @@ def declare_kernels(kind: Convolution) -> Callable[..., Array]:
 
     @cpu_kernel(kind.forward)
     def convolve_cpu(x: Array, filter: Array, *, groups: int = 1, **geometry: Any) -> Array:
-        sliding = _of_group(slide(kind.forward, x.shape, filter.shape, **geometry), groups)
-        axis = _channels(sliding)
-        y = _by_group(
-            partial(convolved_cpu, sliding), groups, (wide(x), axis), (wide(filter), -1), axis
-        )
+        sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
+        if groups > 1:
+            y = grouped_cpu(sliding, wide(x), wide(filter), groups)
+        else:
+            y = convolved_cpu(sliding, wide(x), wide(filter))
         return y.astype(x.dtype, copy=False)
 
     @wgsl_kernel(kind.forward, dtypes=("float32", "float16"))

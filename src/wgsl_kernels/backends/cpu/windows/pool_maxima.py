@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.pooling import is_padded, padded, parts, with_margin
 from wgsl_kernels.backends.cpu.threads import each
+from wgsl_kernels.backends.cpu.windows.pooling import is_padded, padded, parts, with_margin
 from wgsl_kernels.engine.values.phases import phase_count
 
 if TYPE_CHECKING:
