@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import conductor, items, results, table, targets
+from benchmarks.items import item as kinds
 from benchmarks.items.item import Item
 from benchmarks.peers.process import PeerError, PeerProcess
 from benchmarks.peers.setup import HOME, PYTHON_PEERS, ROOT, set_up
