@@ -1,12 +1,13 @@
 """Where models lie: each is written once, and again when what makes it has changed."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import onnx
 
 FOLDER = Path(__file__).resolve().parents[2] / "build" / "bench" / "graphs"

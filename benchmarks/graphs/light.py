@@ -53,7 +53,11 @@ def light(draw: Draw, name: str) -> onnx.ModelProto:
         softmax = kept.pop()
         graph.output[0].name = softmax.input[0]
         del graph.output[0].type.tensor_type.shape.dim[:]
-    for field, values in ((graph.node, kept), (graph.initializer, constants), (graph.input, inputs)):
+    for field, values in (
+        (graph.node, kept),
+        (graph.initializer, constants),
+        (graph.input, inputs),
+    ):
         del field[:]
         field.extend(values)
     model.ir_version = max(model.ir_version, IR_WITHOUT_INPUTS)

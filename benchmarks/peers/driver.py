@@ -1,7 +1,7 @@
 """The Vulkan driver that all peers on WebGPU run on: the system's, or one that Dawn accepts too.
 
-TensorFlow.js and ONNX Runtime run on Dawn, which wants dynamic indexing of arrays of sampled images.
-Debian 12's own Mesa 22.3 lacks that. Mesa 25 from its backports has it, and is unpacked beside.
+TensorFlow.js and ONNX Runtime run on Dawn, which wants dynamic indexing of arrays of sampled
+images. Debian 12's own Mesa 22.3 lacks that; Mesa 25 of its backports has it, and is unpacked.
 """
 
 import json

@@ -40,9 +40,7 @@ class OnnxRuntimePeer(Peer):
             self._versions["onnxruntime-ep-webgpu"] = version("onnxruntime-ep-webgpu")
             self._runtime.register_execution_provider_library(NAME, plugin.get_library_path())
             devices = [
-                one
-                for one in self._runtime.get_ep_devices()
-                if one.ep_name == plugin.get_ep_name()
+                one for one in self._runtime.get_ep_devices() if one.ep_name == plugin.get_ep_name()
             ]
             if not devices:
                 raise NotImplementedError("its WebGPU provider lists no device")

@@ -69,7 +69,16 @@ class PeerProcess:
         self._caches = dict.fromkeys(CACHES, str(folder))
         start = time.perf_counter()
         try:
-            self._ask({"do": "prepare", "folder": str(folder), "item": item.name, "tiny": False, "runs": 1}, seconds)
+            self._ask(
+                {
+                    "do": "prepare",
+                    "folder": str(folder),
+                    "item": item.name,
+                    "tiny": False,
+                    "runs": 1,
+                },
+                seconds,
+            )
             return time.perf_counter() - start
         finally:
             self.close()

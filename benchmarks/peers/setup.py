@@ -4,10 +4,8 @@ What is there already is kept. A peer that cannot be set up is named with the re
 """
 
 import json
-import os
 import platform
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Drive one peer: a request per line on standard input, an answer per line on standard output.
 
-``hello`` gives the facts; ``prepare`` makes an item ready, runs it three times, or as often as it is told, and leaves the last
-result in a folder; ``time`` runs it; ``drop`` lets it go.
+``hello`` gives the facts; ``prepare`` makes an item ready, runs it three times, or as often as it is
+told, and leaves the last result in a folder; ``time`` runs it; ``drop`` lets it go.
 """
 
 import argparse
@@ -49,9 +49,7 @@ class Worker:
         """Return the peer's facts."""
         return {"facts": self._peer.facts()}
 
-    def prepare(
-        self, item: str, folder: str, tiny: bool, runs: int = WARM_UP
-    ) -> dict[str, Any]:
+    def prepare(self, item: str, folder: str, tiny: bool, runs: int = WARM_UP) -> dict[str, Any]:
         """Make an item ready; return its variants, the first call's seconds and the results."""
         chosen = named(item)
         start = time.perf_counter()
