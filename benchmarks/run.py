@@ -18,11 +18,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks import conductor, items, results, starts, table, targets
+from benchmarks import conductor, items, results, table, targets
 from benchmarks.items.item import PEERS as OF_PROGRAMS
 from benchmarks.items.item import Item
 from benchmarks.peers.process import PeerError, PeerProcess
 from benchmarks.peers.setup import HOME, ROOT, set_up
+from benchmarks.starts import Starts
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -147,6 +148,7 @@ def _measured(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each item's name and what was found, along with its row of the table."""
     start = time.perf_counter()
+    starts = Starts(HOME / "bytecode")
     columns = TextColumn("{task.description:>18}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("", total=len(chosen))

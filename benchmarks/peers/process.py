@@ -6,6 +6,7 @@ import select
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class PeerProcess:
         self.name = name
         self._driver = driver
         self._log = log
-        self._caches: dict[str, str] = {}
+        self._started_with: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def facts(self) -> dict[str, str]:
@@ -57,32 +58,27 @@ class PeerProcess:
         results = {name: [_read(one) for one in files] for name, files in answer["results"].items()}
         return results, answer["first_seconds"]
 
-    def first_output(self, item: Item, folder: Path, seconds: float) -> float:
-        """Start a new process, and return the seconds to its first results of ``item``.
+    def first_output(
+        self, item: Item, caches: Path, variables: Mapping[str, str], seconds: float
+    ) -> float:
+        """Start a new process, and return after how many seconds ``item`` has its first results.
 
         Args:
             item: What it runs; once, and nothing before.
-            folder: Where its caches are, and its results go.
+            caches: The folder of its caches on disk; its results go there too.
+            variables: Further variables of its environment.
             seconds: How long it may take.
         """
         self.close()
-        self._caches = dict.fromkeys(CACHES, str(folder))
+        self._started_with = {**dict.fromkeys(CACHES, str(caches)), **variables}
+        request = {"do": "prepare", "folder": str(caches), "item": item.name, "tiny": False}
         start = time.perf_counter()
         try:
-            self._ask(
-                {
-                    "do": "prepare",
-                    "folder": str(folder),
-                    "item": item.name,
-                    "tiny": False,
-                    "runs": 1,
-                },
-                seconds,
-            )
+            self._ask({**request, "runs": 1}, seconds)
             return time.perf_counter() - start
         finally:
             self.close()
-            self._caches = {}
+            self._started_with = {}
 
     def time(self, calls: int, variant: str, seconds: float) -> dict[str, float]:
         """Return milliseconds of one call: ``ms``, and of Python's peers all of ``peer.Cost``."""
@@ -128,7 +124,7 @@ class PeerProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         here = Path(__file__).parent
-        environment = {**os.environ, **self._driver, **self._caches}
+        environment = {**os.environ, **self._driver, **self._started_with}
         if self.name == "tinygrad":
             environment |= {"DEV": "WEBGPU", "WEBGPU_PATH": str(dawn_for_python())}
         if self.name == "ort":

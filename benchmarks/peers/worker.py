@@ -1,6 +1,6 @@
 """Drive one peer: a request per line on standard input, an answer per line on standard output.
 
-``hello`` gives the facts; ``prepare`` makes an item ready, runs it three times, or as often as it is
+``hello`` gives the facts; ``prepare`` makes an item ready, runs it three times or as often as it is
 told, and leaves the last result in a folder; ``time`` runs it; ``drop`` lets it go.
 """
 

@@ -53,7 +53,7 @@ def of_lent(values: Array, dtype: DType) -> Tensor:
     driver = active_driver()
     direct = abilities_of(driver).direct
     if direct is None or values.nbytes < LENT_BYTES or not driver.supports(dtype):
-        return of_host(values, None, dtype)
+        return of_host(values, None, numpy_dtype(dtype))
     spec = Spec(values.shape, dtype)
     return made(Tensor(spec, direct.upload_now(values, spec), driver))
 
