@@ -8,6 +8,7 @@ the softmax at the end, which such weights saturate, is left out: results are lo
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -53,11 +54,12 @@ def light(draw: Draw, name: str) -> onnx.ModelProto:
         softmax = kept.pop()
         graph.output[0].name = softmax.input[0]
         del graph.output[0].type.tensor_type.shape.dim[:]
-    for field, values in (
+    changed: list[tuple[Any, list[Any]]] = [
         (graph.node, kept),
         (graph.initializer, constants),
         (graph.input, inputs),
-    ):
+    ]
+    for field, values in changed:
         del field[:]
         field.extend(values)
     model.ir_version = max(model.ir_version, IR_WITHOUT_INPUTS)
