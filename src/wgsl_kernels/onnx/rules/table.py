@@ -1,0 +1,25 @@
+"""What ONNX can say of our kernels: by a rule, by other kernels, or not, and why."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.onnx.rules import elementwise, indexing, products, reductions, shapes, windows
+from wgsl_kernels.onnx.saving.compositions import COMPOSITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.onnx.saving.graph_writer import Rule
+    from wgsl_kernels.onnx.saving.tracing import Composition
+
+FAMILIES = (elementwise, indexing, products, reductions, shapes, windows)
+RULES: Mapping[str, Rule] = MappingProxyType(
+    {name: rule for family in FAMILIES for name, rule in family.RULES.items()}
+)
+"""By the kernel's name: given the writer, the inputs, the attributes and the outputs."""
+COMPOSED: Mapping[str, Composition] = MappingProxyType(
+    {name: one for name, one in COMPOSITIONS.items() if name not in RULES}
+)
+"""Kernels that are written as others."""
