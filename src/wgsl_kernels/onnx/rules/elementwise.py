@@ -176,6 +176,9 @@ def _floor_div(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str
     a, b = (w.cast(w.name(x), kind, x.dtype) for x in xs)
     if kind == "float32":
         found = w.emit("Floor", [w.emit("Div", [a, b])])
+        if ys[0].dtype == "int32":
+            none = w.emit("Or", [w.emit("IsNaN", [found]), w.emit("IsInf", [found])])
+            found = w.emit("Where", [none, w.number(0, kind), found])
         return [w.cast(found, ys[0].dtype, kind)]
     divisor = _divisor(w, b)
     rest = w.emit("Mod", [a, divisor])

@@ -89,7 +89,6 @@ def _batch_norm(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
 
 
 def _layer_norm(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    w.since(17)
     x, scale, offset = xs
     axis = attrs["axis"] % x.ndim
     ones = w.constant(np.ones(x.shape[axis:], np.dtype(x.dtype.name)))

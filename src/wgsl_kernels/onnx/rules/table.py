@@ -23,3 +23,10 @@ COMPOSED: Mapping[str, Composition] = MappingProxyType(
     {name: one for name, one in COMPOSITIONS.items() if name not in RULES}
 )
 """Kernels that are written as others."""
+_SINCE = {"LayerNorm": 17}
+"""Kernels whose rule wants newer operators than the oldest; older ones write them as others."""
+
+
+def rules_of(opset: int) -> Mapping[str, Rule]:
+    """Return the rules that hold for a version of the operators."""
+    return {name: rule for name, rule in RULES.items() if opset >= _SINCE.get(name, 0)}

@@ -177,15 +177,6 @@ def _pool(op: str) -> Rule:
     return rule
 
 
-def _any_pool(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    if xs[0].ndim not in (4, 5):
-        raise CannotSayError(f"of {xs[0].ndim} axes")
-    op = "AveragePool" if attrs["pooling_type"] == "avg" else "MaxPool"
-    given = {name: one for name, one in attrs.items() if name != "pooling_type"}
-    given["filter_size"] = given.pop("window_shape")
-    return _pool(op)(w, xs, given, ys)
-
-
 def _pool_places(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     """Write MaxPool with places, which count along height and width after the channels there."""
     x = xs[0]
@@ -251,7 +242,6 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "MaxPool": _pool("MaxPool"),
         "MaxPool3D": _pool("MaxPool"),
         "MaxPoolWithArgmax": _pool_places,
-        "Pool": _any_pool,
         "ResizeBilinear": _resize("linear"),
         "ResizeNearestNeighbor": _resize("nearest"),
     }

@@ -9,7 +9,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx.saving.graph_writer import GraphWriter
-from wgsl_kernels.onnx.saving.tracing import CannotSayError, free_name
+from wgsl_kernels.onnx.saving.tracing import CannotSayError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -131,10 +131,9 @@ class ModelWriter(GraphWriter):
 
         values = self.traced.outputs
         sources = [self.name(one) for one in values.values()]
-        within = self._renamed(values)
         nodes = [helper.make_node(one.op, one.inputs, one.outputs, **one.attrs) for one in self.nodes]
         nodes += [
-            helper.make_node("Identity", [within.get(source, source)], [name])
+            helper.make_node("Identity", [source], [name])
             for name, source in zip(values, sources, strict=True)
         ]
         graph = helper.make_graph(
@@ -145,9 +144,9 @@ class ModelWriter(GraphWriter):
         )
         read = {name for node in graph.node for name in node.input}
         graph.initializer.extend(
-            numpy_helper.from_array(np.asarray(one.array, order="C"), within.get(name, name))
+            numpy_helper.from_array(np.asarray(one.array, order="C"), name)
             for name, one in self.constants.items()
-            if within.get(name, name) in read
+            if name in read
         )
         opsets = [helper.make_opsetid("", self.opset)]
         return helper.make_model(
@@ -156,17 +155,6 @@ class ModelWriter(GraphWriter):
             ir_version=helper.find_min_ir_version_for(opsets),
             producer_name="wgsl-kernels",
         )
-
-    def _renamed(self, taken: Mapping[str, Any]) -> dict[str, str]:
-        """Give what is called as an output another name, and return the new names by the old."""
-        own = [name for node in self.nodes for name in node.outputs]
-        own += self.constants
-        every = {*own, *self.traced.inputs, *taken}
-        new = {name: free_name(name, every) for name in own if name in taken}
-        for node in self.nodes:
-            node.inputs[:] = [new.get(name, name) for name in node.inputs]
-            node.outputs[:] = [new.get(name, name) for name in node.outputs]
-        return new
 
 
 def _needed(nodes: Sequence[Any], wanted: set[str]) -> list[Any]:

@@ -185,6 +185,47 @@ def _floor_div(a: Tensor, b: Tensor, *, as_int32: bool) -> Tensor:
     return ops.astype(found, "int32") if as_int32 else found
 
 
+def _fused(kernel: str) -> Composition:
+    def compose(
+        x: Tensor,
+        filter: Tensor,
+        bias: Tensor | None = None,
+        prelu_activation_weights: Tensor | None = None,
+        *,
+        activation: str,
+        leakyrelu_alpha: float | None,
+        **attrs: Any,
+    ) -> Tensor:
+        found = run(kernel, x, filter, **attrs)
+        first = attrs.get("data_format") in ("NCHW", "NCDHW")
+        if first and any(one is not None and one.size > 1 for one in (bias, prelu_activation_weights)):
+            raise CannotSayError("with a bias or slopes for channels that come first")
+        found = found if bias is None else found + bias
+        if activation == "leakyrelu":
+            return run("LeakyRelu", found, alpha=leakyrelu_alpha)
+        if activation == "prelu":
+            return run("Prelu", found, prelu_activation_weights)
+        if activation == "linear":
+            return found
+        return run(activation[:1].upper() + activation[1:], found)
+
+    return compose
+
+
+def _fused_batch_norm(
+    x: Tensor,
+    mean: Tensor,
+    variance: Tensor,
+    offset: Tensor | None = None,
+    scale: Tensor | None = None,
+    *,
+    variance_epsilon: float,
+) -> Tensor:
+    factor = ops.rsqrt(variance + variance_epsilon)
+    found = (x - mean) * (factor if scale is None else factor * scale)
+    return found if offset is None else found + offset
+
+
 def _hypot(a: Tensor, b: Tensor) -> Tensor:
     a, b = map(ops.abs, _floats(a, b))
     most, least = ops.maximum(a, b), ops.minimum(a, b)
@@ -240,6 +281,10 @@ def _log_sum_exp(x: Tensor, *, axis: Any, keep_dims: bool) -> Tensor:
     return found if keep_dims else ops.reshape(found, ops.sum(x, axis).shape)
 
 
+def _logical_xor(a: Tensor, b: Tensor) -> Tensor:
+    return ops.not_equal(ops.astype(a, "bool"), ops.astype(b, "bool"))
+
+
 def _band(input: Tensor, num_lower: Tensor, num_upper: Tensor) -> Tensor:
     rows, cols = input.shape[-2:]
     below = np.arange(rows)[:, None] - np.arange(cols)
@@ -261,6 +306,13 @@ def _max_pool_grad(dy: Tensor, input: Tensor, output: Tensor, **attrs: Any) -> T
     return ops.reshape(found, input.shape)
 
 
+def _pool(input: Tensor, *, pooling_type: str, window_shape: Any, **attrs: Any) -> Tensor:
+    if input.ndim not in (4, 5):
+        raise CannotSayError(f"of {input.ndim} axes")
+    name = {"avg": "AvgPool", "max": "MaxPool"}[pooling_type] + ("3D" if input.ndim == 5 else "")
+    return run(name, input, filter_size=window_shape, **attrs)
+
+
 def _resize_grad(kernel: str) -> Composition:
     def compose(images: Tensor, dy: Tensor, *, size: Any = None, **attrs: Any) -> Tensor:
         """Multiply by the matrices of both axes: that of rows is what resizing makes of 1s."""
@@ -271,9 +323,12 @@ def _resize_grad(kernel: str) -> Composition:
             ones = np.eye(length, dtype=np.float32).reshape(1, length, 1, length)
             return ops.reshape(run(kernel, ones, size=(new, 1), **attrs), (new, length))
 
-        (_, high, wide, _), (_, new_high, new_wide, _) = images.shape, dy.shape
+        (batch, high, wide, channels), (_, new_high, new_wide, _) = images.shape, dy.shape
         rows, cols = matrix(high, new_high), matrix(wide, new_wide)
-        return ops.einsum("oh,nopc,pw->nhwc", rows, dy, cols)
+        tall = ops.reshape(dy, (batch, new_high, new_wide * channels))
+        tall = ops.matmul(ops.permute_dims(rows, (1, 0)), tall)
+        tall = ops.reshape(tall, (batch, high, new_wide, channels))
+        return ops.matmul(ops.permute_dims(cols, (1, 0)), tall)
 
     return compose
 
@@ -304,8 +359,33 @@ def _search(sorted_sequence: Tensor, values: Tensor, *, side: str, nan_last: boo
     if "float" in str(values.dtype):
         last = ops.isnan(wanted if nan_last else rows)
         other = ops.isnan(rows if nan_last else wanted)
-        before = ops.logical_or(before, last if side == "right" else ops.logical_and(last, ~other))
+        before = ops.logical_or(before, last if side == "right" else ops.logical_and(last, ops.logical_not(other)))
     return ops.sum(ops.astype(before, "int32"), -1)
+
+
+def _sort(x: Tensor, *, axis: int, descending: bool) -> tuple[Tensor, Tensor]:
+    """Take the largest of all; of negated values, or of inverted bits, for the other order."""
+    if not x.size or not x.ndim or x.dtype == "bool":
+        raise CannotSayError("of no axis, no elements or bool")
+
+    def turned(z: Tensor) -> Tensor:
+        return z if descending else -1 - z if z.dtype == "int32" else -z
+
+    rows = turned(ops.moveaxis(x, axis, -1))
+    values, places = run_many("TopK", rows, k=x.shape[axis])
+    return ops.moveaxis(turned(values), -1, axis), ops.moveaxis(places, -1, axis)
+
+
+def _take_along_axis(
+    x: Tensor, indices: Tensor, *, axis: int, wrap_negative_indices: bool
+) -> Tensor:
+    lengths = [n for i, n in enumerate(x.shape) if i != axis % x.ndim]
+    if lengths != [n for i, n in enumerate(indices.shape) if i != axis % x.ndim]:
+        raise CannotSayError("of shapes that broadcast")
+    rows, places = ops.moveaxis(x, axis, -1), ops.moveaxis(indices, axis, -1)
+    shared = {"axis": x.ndim - 1, "batch_dims": x.ndim - 1}
+    found = run("GatherV2", rows, places, wrap_negative_indices=wrap_negative_indices, **shared)
+    return ops.moveaxis(found, -1, axis)
 
 
 def _segment_sum(x: Tensor, segment_ids: Tensor, *, num_segments: int) -> Tensor:
@@ -356,6 +436,9 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
         "Expm1": _expm1,
         "FlipLeftRight": _flip_left_right,
         "FloorDiv": _floor_div,
+        "FusedBatchNorm": _fused_batch_norm,
+        "FusedConv2D": _fused("Conv2D"),
+        "FusedDepthwiseConv2D": _fused("DepthwiseConv2dNative"),
         "Hypot": _hypot,
         "IsFinite": _is_finite,
         "LayerNorm": _layer_norm,
@@ -364,19 +447,24 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
         "Log2": _log2,
         "LogAddExp": _log_add_exp,
         "LogSumExp": _log_sum_exp,
+        "LogicalXor": _logical_xor,
         "LowerBound": _bound("left"),
         "MatrixBandPart": _band,
         "MaxPoolGrad": _max_pool_grad,
+        "Pool": _pool,
         "ResizeBilinearGrad": _resize_grad("ResizeBilinear"),
         "ResizeNearestNeighborGrad": _resize_grad("ResizeNearestNeighbor"),
         "Roll": _roll,
         "SearchSorted": _search,
+        "Sort": _sort,
         "SpaceToBatchND": _space_to_batch,
         "SquaredDifference": _squared_difference,
         "Step": _step,
+        "TakeAlongAxis": _take_along_axis,
         "UnsortedSegmentSum": _segment_sum,
         "UpperBound": _bound("right"),
         "Variance": _variance,
+        "_FusedMatMul": _fused("BatchMatMul"),
     }
 )
 """By the kernel's name."""

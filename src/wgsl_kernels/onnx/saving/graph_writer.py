@@ -62,6 +62,7 @@ class GraphWriter(ABC):
         traced: The run.
         nodes: In the order of the run.
         constants: By name.
+        taken: Names that the user has given.
         shapes: Names of constants that are new shapes, in which one length may be left open.
     """
 
@@ -73,9 +74,11 @@ class GraphWriter(ABC):
         self.nodes: list[Node] = []
         self.constants: dict[str, StoredConstant] = {}
         self.shapes: set[str] = set()
+        self.taken = {*traced.inputs, *traced.outputs}
         self._names = {one: name for name, one in traced.inputs.items()}
         self._call = ""
         self._count = 0
+        self._count_constants = 0
 
     @abstractmethod
     def length(self, name: str, axis: int) -> str:
@@ -135,7 +138,8 @@ class GraphWriter(ABC):
 
     def constant(self, values: Array | np.generic, made: str = "") -> str:
         """Return the name of a new constant."""
-        name = free_name(f"c{len(self.constants)}", self.traced.inputs)
+        name = free_name(f"c{self._count_constants}", self.taken)
+        self._count_constants += 1
         self.constants[name] = StoredConstant(np.asarray(values), made or self._call)
         return name
 
@@ -161,7 +165,7 @@ class GraphWriter(ABC):
         """Return names for the outputs of the next node."""
         del op
         number, self._count = self._count, self._count + 1
-        return [free_name(f"v{number}_{i}", self.traced.inputs) for i in range(count)]
+        return [free_name(f"v{number}_{i}", self.taken) for i in range(count)]
 
     def reshaping(self, shape: Iterable[int]) -> str:
         """Return the name of a new shape."""
