@@ -233,7 +233,9 @@ def main(arguments: list[str]) -> int:
             if said:
                 print(f"{case.name}: {said}")
                 wrong += 1
-    print(f"TensorFlow.js: {len(given) - wrong} of {len(given)} saved models give what they do here")
+    print(
+        f"TensorFlow.js: {len(given) - wrong} of {len(given)} saved models give what they do here"
+    )
     if "--record" in arguments and not wrong:
         rows = {name: {"graph": given[name][1], **one} for name, one in found.items()}
         lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in rows.items())

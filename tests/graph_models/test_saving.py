@@ -41,11 +41,15 @@ def test_every_case_gives_there_and_loaded_again_what_it_gives_here(tmp_path: Pa
 
 def test_weights_are_in_shards_and_those_of_a_model_before_are_gone(tmp_path: Path) -> None:
     wide = wk.variable(np.arange(3 << 20, dtype=np.float32).reshape(3, -1))
-    for factor in (1.0, 2.0):
+
+    def save(factor: float) -> None:
         wk.tfjs.save_graph_model(lambda x: (x * factor) @ (wide * factor), tmp_path, {"x": ONES})
         paths = json.loads((tmp_path / "model.json").read_text())["weightsManifest"][0]["paths"]
         assert len(paths) == 4
         assert {one.name for one in tmp_path.iterdir()} == {*paths, "model.json"}
+
+    save(1.0)
+    save(2.0)
     x = wk.tensor(ONES)
     found = wk.tfjs.load_graph_model(tmp_path / "model.json")(x)
     np.testing.assert_allclose(found.numpy(), ((x * 2.0) @ (wide * 2.0)).numpy(), rtol=1e-6)

@@ -85,9 +85,7 @@ def save_graph_model(
     data = b"".join(array.tobytes() for array in weights.values())
     digest = hashlib.sha256(data).hexdigest()[:8]
     shards = [data[start : start + _SHARD] for start in range(0, len(data), _SHARD)]
-    paths = [
-        f"group1-shard{i + 1}of{len(shards)}-{digest}.bin" for i in range(len(shards))
-    ]
+    paths = [f"group1-shard{i + 1}of{len(shards)}-{digest}.bin" for i in range(len(shards))]
     place.mkdir(parents=True, exist_ok=True)
     for path, shard in zip(paths, shards, strict=True):
         write_whole(place / path, [shard])

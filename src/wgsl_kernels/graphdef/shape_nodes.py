@@ -172,7 +172,7 @@ def _rows(w: NodeWriter, indices: Any, updates: Any, shape: Sequence[int]) -> li
 def _scatter_nd(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     if not ys[0].ndim or xs[1].dtype == "bool" or not xs[1].size:
         raise CannotSayError("into a scalar, of no elements, or of bool")
-    given = [*_rows(w, *xs, ys[0].shape), w.ints(ys[0].shape)]
+    given = [*_rows(w, xs[0], xs[1], ys[0].shape), w.ints(ys[0].shape)]
     return [w.node("ScatterNd", given, ys[0].dtype, Tindices="DT_INT32")]
 
 

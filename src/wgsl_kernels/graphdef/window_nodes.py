@@ -211,7 +211,8 @@ def _pool_places(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     if attrs["pad"] not in ("same", "valid") or x.dtype != "float32":
         raise CannotSayError("with a pad in numbers, or of another dtype than float32")
     window = _Window(attrs, x.shape, sizes)
-    options = {"ksize": [1, *sizes, 1], "strides": window.strides, "padding": window.padding}
+    options: dict[str, Any] = {"ksize": [1, *sizes, 1], "strides": window.strides}
+    options["padding"] = window.padding
     options["include_batch_in_index"] = bool(attrs["include_batch_in_index"])
     return w.emit_many("MaxPoolWithArgmax", [w.name(x)], 2, T="DT_FLOAT", **options)
 

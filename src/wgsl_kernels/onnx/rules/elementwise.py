@@ -104,13 +104,24 @@ def _left_shift(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     """Multiply by a power of two, in which integers wrap; 0 where the shift is none."""
     a, b = (w.name(x) for x in xs)
     least, most = (w.number(n, "int32") for n in (0, 31))
-    inside = w.emit(
-        "And", [w.emit("GreaterOrEqual", [b, least]), w.emit("LessOrEqual", [b, most])]
-    )
+    inside = w.emit("And", [w.emit("GreaterOrEqual", [b, least]), w.emit("LessOrEqual", [b, most])])
     powers = w.constant((np.int64(1) << np.arange(32)).astype(np.int32))
     clipped = w.emit("Max", [w.emit("Min", [b, most]), least])
     times = w.emit("Mul", [a, w.emit("Gather", [powers, clipped], axis=0)])
     return [w.emit("Where", [inside, times, least])]
+
+
+def _right_shift(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
+    """Divide by a power of two, rounded down; the longest shifts leave the sign: 0 or -1."""
+    a, b = (w.name(x) for x in xs)
+    zero, last = w.number(0, "int32"), w.number(30, "int32")
+    inside = w.emit("And", [w.emit("GreaterOrEqual", [b, zero]), w.emit("LessOrEqual", [b, last])])
+    powers = w.constant((1 << np.arange(31)).astype(np.int32))
+    divisor = w.emit("Gather", [powers, w.emit("Where", [inside, b, zero])], axis=0)
+    rest = w.emit("Mod", [a, divisor])
+    found = w.emit("Div", [w.emit("Sub", [a, rest]), divisor])
+    sign = w.emit("Where", [w.emit("Less", [a, zero]), w.number(-1, "int32"), zero])
+    return [w.emit("Where", [inside, found, sign])]
 
 
 def _clip(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
@@ -208,6 +219,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **{f"Bitwise{one}": _bitwise(f"Bitwise{one}") for one in ("And", "Or", "Xor")},
         "BitwiseInvert": _bitwise("BitwiseNot"),
         "BitwiseLeftShift": _left_shift,
+        "BitwiseRightShift": _right_shift,
         "Cast": _cast,
         "ClipByValue": _clip,
         "FloorDiv": _floor_div,

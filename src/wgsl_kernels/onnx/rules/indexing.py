@@ -46,7 +46,8 @@ def _along_axis(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     x, indices = xs
     axis = int(attrs["axis"]) % x.ndim
     name = w.name(x)
-    shape = [n if i == axis else m for i, (n, m) in enumerate(zip(x.shape, ys[0].shape, strict=True))]
+    shape = list(ys[0].shape)
+    shape[axis] = x.shape[axis]
     if tuple(shape) != tuple(x.shape):
         name = w.emit("Expand", [name, w.ints(shape)])
     given = w.name(indices)
@@ -74,12 +75,12 @@ def _scatter_nd(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
 
 
 def _rows(indices: Any) -> tuple[int, ...]:
-    return indices.shape[:-1] if indices.ndim > 1 else (indices.size,)
+    return tuple(indices.shape[:-1]) if indices.ndim > 1 else (indices.size,)
 
 
 def _inner(indices: Any, y: Any) -> tuple[int, ...]:
     width = indices.shape[-1] if indices.ndim > 1 else 1
-    return y.shape[width:]
+    return tuple(y.shape[width:])
 
 
 def _update(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:

@@ -30,11 +30,7 @@ def _slice(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     lengths = xs[0].shape
     begin = [b % n if n else 0 for b, n in zip(numbers(attrs["begin"], 1), lengths, strict=False)]
     ends = [b + n for b, n in zip(begin, ys[0].shape, strict=False)]
-    cut = [
-        i
-        for i, (b, e) in enumerate(zip(begin, ends, strict=True))
-        if (b, e) != (0, lengths[i])
-    ]
+    cut = [i for i, (b, e) in enumerate(zip(begin, ends, strict=True)) if (b, e) != (0, lengths[i])]
     return [w.sliced(w.name(xs[0]), [begin[i] for i in cut], [ends[i] for i in cut], cut)]
 
 
@@ -126,7 +122,7 @@ def _pad(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
 def _mirrored(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     """Take elements where ONNX's Pad has no such mode, or copies no element twice."""
     name, mode = w.name(xs[0]), attrs["mode"]
-    pairs = [tuple(map(int, pair)) for pair in attrs["paddings"]]
+    pairs = [(int(first), int(last)) for first, last in attrs["paddings"]]
     fits = all(max(pair) < n or not any(pair) for pair, n in zip(pairs, xs[0].shape, strict=True))
     if mode == "edge" or (mode == "reflect" and fits) or (mode == "wrap" and fits and w.opset > 18):
         return [w.emit("Pad", [name, w.ints(_widths(pairs))], mode=mode)]

@@ -23,6 +23,39 @@ COMPOSED: Mapping[str, Composition] = MappingProxyType(
     {name: one for name, one in COMPOSITIONS.items() if name not in RULES}
 )
 """Kernels that are written as others."""
+CONSTANT = ("Fill", "LinSpace", "Range")
+"""Kernels without inputs: what they give is written as values."""
+_REASONS = {
+    "complex numbers": ("Complex", "ComplexAbs", "FFT", "IFFT", "Imag", "Real"),
+    "factorizations and solvers of matrices": (
+        "Cholesky", "LogMatrixDeterminant", "MatrixCofactors", "MatrixSolve", "MatrixSolveLs",
+        "MatrixTriangularSolve", "Qr", "SelfAdjointEig", "Svd",
+    ),
+    "functions without an operator": (
+        "Digamma", "Erfc", "Erfinv", "Lgamma", "NextAfter", "Polygamma",
+    ),
+    "gradients without an operator": (
+        "AttentionGradient", "DepthwiseConv2dNativeBackpropFilter", "Dilation2DBackpropFilter",
+        "Dilation2DBackpropInput", "Dilation2DPlaces", "LRNGrad", "MaxPool3DGrad",
+        "MaxPool3DGradGrad", "MaxPoolGradGrad",
+    ),
+    "images that are sampled in other ways, or shown": (
+        "CropAndResize", "Draw", "FromPixels", "RotateWithOffset", "Transform",
+    ),
+    "random numbers": ("AdvanceKey", "Multinomial", "RandomNormal", "RandomUniform"),
+    "shapes that depend on values": (
+        "BroadcastArgs", "NonMaxSuppressionV3", "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+        "NonZero", "RaggedGather", "RaggedRange", "RaggedTensorToTensor", "SparseFillEmptyRows",
+        "SparseReshape", "SparseSegmentMean", "SparseSegmentSum", "Unique",
+    ),
+    "strings": (
+        "StaticRegexReplace", "StringNGrams", "StringSplit", "StringToHashBucketFast",
+    ),
+}  # fmt: skip
+UNSAID: Mapping[str, str] = MappingProxyType(
+    {name: reason for reason, names in _REASONS.items() for name in names}
+)
+"""Why there is no rule, by the kernel's name."""
 _SINCE = {"LayerNorm": 17}
 """Kernels whose rule wants newer operators than the oldest; older ones write them as others."""
 

@@ -59,9 +59,7 @@ def _channels_last(attrs: Attrs) -> bool:
     return str(attrs.get("data_format", "NHWC")).endswith("C")
 
 
-def _channels_first(
-    w: ModelWriter, x: Any, attrs: Attrs, run: Callable[[str], str]
-) -> str:
+def _channels_first(w: ModelWriter, x: Any, attrs: Attrs, run: Callable[[str], str]) -> str:
     """Return what ``run`` makes of ``x`` with channels first, in the layout that ``x`` has."""
     if not _channels_last(attrs):
         return run(w.name(x))

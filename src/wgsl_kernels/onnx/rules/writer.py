@@ -1,4 +1,4 @@
-"""The writer of ONNX's nodes: what rules call, by the version of the operators that is asked for."""
+"""The writer of ONNX's nodes: what rules call, for a version of the operators."""
 
 from __future__ import annotations
 
@@ -131,7 +131,9 @@ class ModelWriter(GraphWriter):
 
         values = self.traced.outputs
         sources = [self.name(one) for one in values.values()]
-        nodes = [helper.make_node(one.op, one.inputs, one.outputs, **one.attrs) for one in self.nodes]
+        nodes = [
+            helper.make_node(one.op, one.inputs, one.outputs, **one.attrs) for one in self.nodes
+        ]
         nodes += [
             helper.make_node("Identity", [source], [name])
             for name, source in zip(values, sources, strict=True)

@@ -251,7 +251,9 @@ class _Comparison:
             if last not in lengths:
                 lengths[last] = writer.length(*self._axes.places[last][0])
             found = lengths[last]
-            return writer.arithmetic("multiply", found, length_of(tuple(others))) if others else found
+            if not others:
+                return found
+            return writer.arithmetic("multiply", found, length_of(tuple(others)))
 
         found = {}
         for name, (arrays, call) in differing.items():
@@ -330,9 +332,7 @@ def _coefficients(corners: Sequence[Array], least: Sequence[int]) -> dict[tuple[
 
 
 def _value_of(terms: Mapping[tuple[int, ...], Array], lengths: Sequence[int]) -> Array:
-    found = [
-        one * math.prod(itertools.compress(lengths, powers)) for powers, one in terms.items()
-    ]
+    found = [one * math.prod(itertools.compress(lengths, powers)) for powers, one in terms.items()]
     return np.asarray(sum(found))
 
 
@@ -363,7 +363,7 @@ def _varying_dims(
     tried = axes.to_try()
     found: dict[str, Dims] = {}
     for name, first in runs[0].items():
-        every = [run[name] if name in run else None for run in runs]
+        every = [run.get(name) for run in runs]
         if any(one is None or (one.ndim, one.dtype) != (first.ndim, first.dtype) for one in every):
             raise ArgumentError(
                 f"{caller}: {axes.shown()} cannot vary: output {name!r} has not always "
