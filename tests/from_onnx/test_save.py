@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,26 +14,38 @@ import pytest
 from tests.from_onnx.graphs import peer
 
 import wgsl_kernels as wk
-from wgsl_kernels.onnx.rules.table import COMPOSED, RULES
+from wgsl_kernels.engine.registry.registry import kernel_names
+from wgsl_kernels.onnx.rules.table import COMPOSED, CONSTANT, RULES
+from wgsl_kernels.onnx.rules.table import UNSAID as REASONS
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from wgsl_kernels.testing import Sample
 
+VERSIONS = (21, 13, 25)
+"""Of ONNX's operators, which samples take in turn."""
 UNSAID = {"complex64", "complex128", "float16", "int8", "string", "uint8"}
 """Dtypes of which ONNX Runtime lacks many operators on the CPU."""
 
 
-def _written(kernel: str) -> list[Sample]:
-    """Return samples of a kernel that have inputs, and dtypes that the peer has."""
-    return [
-        one
-        for one in all_samples()
-        if one.kernel == kernel and not UNSAID & {str(a.dtype) for a in arrays_for(one)}
-    ]
+@functools.cache
+def _samples() -> dict[str, list[Sample]]:
+    found: dict[str, list[Sample]] = {}
+    for one in all_samples():
+        found.setdefault(one.kernel, []).append(one)
+    return found
+
+
+def _written(kernel: str) -> Iterator[tuple[Sample, dict[str, Any]]]:
+    """Yield samples of a kernel whose inputs have dtypes that the peer has, and these."""
+    for sample in _samples()[kernel]:
+        arrays = {f"x{i}": array for i, array in enumerate(arrays_for(sample))}
+        if not UNSAID & {str(array.dtype) for array in arrays.values()}:
+            yield sample, arrays
 
 
 def _called(sample: Sample, /, **given: Any) -> Any:
@@ -42,14 +55,14 @@ def _called(sample: Sample, /, **given: Any) -> Any:
 @pytest.mark.parametrize("kernel", sorted({*RULES, *COMPOSED}))
 def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path: Path) -> None:
     said = 0
-    for number, sample in enumerate(_written(kernel)[:6]):
-        arrays = {f"x{i}": a for i, a in enumerate(arrays_for(sample))}
+    for number, (sample, arrays) in enumerate(itertools.islice(_written(kernel), len(VERSIONS))):
+        opset = VERSIONS[number]
         f = functools.partial(_called, sample)
         file = tmp_path / f"{number}.onnx"
         with wk.use_backend("cpu"):
             want = f(**{name: wk.tensor(a) for name, a in arrays.items()})
             with contextlib.suppress(wk.ArgumentError):  # of this dtype, or with this attribute
-                wk.onnx.save(f, file, arrays)
+                wk.onnx.save(f, file, arrays, opset=opset)
             if not file.exists():
                 continue
             again = wk.onnx.load(file).numpy(**arrays)
@@ -61,6 +74,13 @@ def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path
             np.testing.assert_allclose(back, here.numpy(), rtol=2e-5, atol=near)
         said += 1
     assert said
+
+
+def test_every_kernel_is_said_or_there_is_a_reason() -> None:
+    """A new kernel gets a rule, or a row in the table of reasons."""
+    named = [*RULES, *COMPOSED, *CONSTANT, *REASONS]
+    assert len(named) == len(set(named))
+    assert set(kernel_names()) & _samples().keys() <= set(named)
 
 
 @pytest.mark.parametrize("kind", ["bool", "float32"])
