@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.graphdef.node_writer import Attrs, NodeWriter, Values
     from wgsl_kernels.onnx.saving.graph_writer import Rule
 
-_PREFERRED = {"Add": "AddV2", "Mod": "FloorMod", "BatchMatMul": "BatchMatMulV2"}
+_PREFERRED = {"Add": "AddV2", "Mod": "FloorMod", "RealDiv": "RealDiv"}
 """Of several operators that are one kernel, the one to write."""
 _OF_BOOL = {"Equal", "NotEqual", "LogicalAnd", "LogicalNot", "LogicalOr", "OnesLike", "ZerosLike"}
 _WHOLE = {"Abs", "Neg", "OnesLike", "Relu", "Relu6", "Sign", "Square", "ZerosLike"}
