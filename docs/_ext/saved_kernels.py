@@ -1,4 +1,4 @@
-"""How kernels are written in models of ONNX and of TensorFlow.js: rows of a table, found by writing.
+"""How kernels are written in models of ONNX and of TensorFlow.js: a table, found by writing.
 
 For each kernel the first of its samples that can be written is, and the operators of what was
 written are listed; so the table says what the rules do.
@@ -37,7 +37,8 @@ def saved_kernel_rows() -> Iterator[tuple[str, str, str]]:
         by_kernel.setdefault(sample.kernel, []).append(sample)
     with use_backend("cpu"):
         for kernel, samples in sorted(by_kernel.items()):
-            yield kernel, *(_said(target, kernel, samples) for target in TARGETS)
+            in_onnx, in_tfjs = (_said(target, kernel, samples) for target in TARGETS)
+            yield kernel, in_onnx, in_tfjs
 
 
 def _said(target: Target, kernel: str, samples: list[Sample]) -> str:

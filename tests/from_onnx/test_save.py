@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 import itertools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +24,6 @@ from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from wgsl_kernels.testing import Sample
 
@@ -81,6 +82,20 @@ def test_every_kernel_is_said_or_there_is_a_reason() -> None:
     named = [*RULES, *COMPOSED, *CONSTANT, *REASONS]
     assert len(named) == len(set(named))
     assert set(kernel_names()) & _samples().keys() <= set(named)
+
+
+def test_the_table_of_the_docs_has_operators_or_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs" / "_ext")
+    rows: Any = importlib.import_module("saved_kernels").saved_kernel_rows()
+    said = {kernel: written for kernel, *written in rows}
+
+    assert {kernel for kernel, (in_onnx, _) in said.items() if in_onnx.startswith("no: ")} == (
+        REASONS.keys() & said.keys()
+    )
+    assert said["Conv2D"] == ["Transpose, Conv", "Conv2D"]
+    assert said["Erfc"] == ["no: functions without an operator"] * 2
+    within = {kernel for kernel, written in said.items() if "only within a model" in written}
+    assert within == set()
 
 
 @pytest.mark.parametrize("kind", ["bool", "float32"])

@@ -152,7 +152,7 @@ def _cast(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
 
 
 def _identity(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    return [w.name(xs[0])]
+    return [w.node("Identity", [w.name(xs[0])], xs[0].dtype)]
 
 
 def _floor_div(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:

@@ -86,7 +86,7 @@ def _strided_slice(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[
     x, index = xs[0], [one for one in strided(attrs, xs[0].ndim) if one is not None]
     cuts = [slice(i, i + 1 or None) if isinstance(i, int) else i for i in index]
     given: list[list[int]] = [[], [], []]
-    masks = dict.fromkeys(_MASKS, 0)
+    masks: dict[str, int] = dict.fromkeys(_MASKS, 0)
     for i, cut in enumerate(cuts):
         for name, numbers, bound in (("begin", given[0], cut.start), ("end", given[1], cut.stop)):
             numbers.append(0 if bound is None else bound)

@@ -227,7 +227,9 @@ class _Comparison:
         for other, lengths in zip(self._runs[1:], self._axes.to_try()[1:], strict=True):
             for a, b in itertools.zip_longest(self._first.nodes, other.nodes):
                 if a is None or b is None or (a.op, a.inputs) != (b.op, b.inputs):
-                    raise self._refused((a or b).call, "not the same kernels run", lengths)
+                    shown = a or b
+                    assert shown is not None, "one of them is the longer"
+                    raise self._refused(shown.call, "not the same kernels run", lengths)
                 for name, value in a.attrs.items():
                     if value != b.attrs.get(name):
                         raise self._refused(a.call, f"{name} is {value}", lengths, b.attrs[name])
