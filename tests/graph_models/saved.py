@@ -149,7 +149,7 @@ def save(case: Case, folder: Path) -> str:
     content = json.loads((folder / "model.json").read_text())
     weights = content["weightsManifest"][0]["weights"]
     graph = json.dumps([content["modelTopology"]["node"], content["signature"], weights])
-    return hashlib.sha256(graph.encode()).hexdigest()[:16]
+    return str(int(hashlib.sha256(graph.encode()).hexdigest()[:12], 16))
 
 
 def ours(case: Case) -> list[Arrays]:

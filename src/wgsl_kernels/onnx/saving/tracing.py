@@ -152,9 +152,8 @@ class _Tracer(EntryObserver):
         self.read = ""
         self._rules = rules
         self._compositions = compositions
-        self._values = {id(one): TracedValue(one.spec) for one in given.values()}
+        self._values = {one._id: TracedValue(one.spec) for one in given.values()}
         self._made: dict[int, str] = {}
-        self._kept: list[Any] = list(given.values())  # so that no id is given twice
 
     def __call__(self, call: Any, proceed: Any) -> Any:
         """Run a kernel and note it, if it depends on the inputs."""
@@ -169,20 +168,19 @@ class _Tracer(EntryObserver):
             composed, problem = self._composed(call, attrs)
         result = proceed(call)
         outputs = _several(result)
-        self._kept += [*inputs, *outputs]
         if composed is not None and [y.spec for y in composed] != [y.spec for y in outputs]:
             composed, problem = None, f"of {given[0].dtype}" if given and given[0] else "of these"
         line = user_line()
         if composed is not None:
             self._values |= {
-                id(y): self.value(one) for y, one in zip(outputs, composed, strict=True)
+                y._id: self.value(one) for y, one in zip(outputs, composed, strict=True)
             }
         elif depends:
             made = [TracedValue(one.spec, made=f"{name} at {line}") for one in outputs]
-            self._values |= {id(y): one for y, one in zip(outputs, made, strict=True)}
+            self._values |= {y._id: one for y, one in zip(outputs, made, strict=True)}
             self.calls.append(TracedCall(name, given, attrs, made, line, problem))
         else:
-            self._made |= {id(one): f"{name} at {line}" for one in outputs}
+            self._made |= {one._id: f"{name} at {line}" for one in outputs}
         return result
 
     def _composed(self, call: Any, attrs: Mapping[str, Any]) -> tuple[list[Tensor] | None, str]:
@@ -195,15 +193,14 @@ class _Tracer(EntryObserver):
 
     def value(self, x: Any) -> TracedValue:
         """Return what stands for a tensor; what depends on no input has its values of now."""
-        if id(x) not in self._values:
-            self._kept.append(x)
+        if x._id not in self._values:
             with context.changed(interceptors=()):
                 array = np.asarray(x.numpy())
-            self._values[id(x)] = TracedValue(x.spec, array, self._made.get(id(x), ""))
-        return self._values[id(x)]
+            self._values[x._id] = TracedValue(x.spec, array, self._made.get(x._id, ""))
+        return self._values[x._id]
 
     def _depends(self, x: Any) -> bool:
-        known = self._values.get(id(x))
+        known = self._values.get(x._id)
         return known is not None and known.array is None
 
     def entered(self, tensor: Tensor, values: Array) -> None:
@@ -211,9 +208,8 @@ class _Tracer(EntryObserver):
 
     def copied(self, tensor: Tensor, source: Tensor) -> None:
         """Note a tensor that is another under a new name."""
-        self._kept += [tensor, source]
         if self._depends(source):
-            self._values[id(tensor)] = self._values[id(source)]
+            self._values[tensor._id] = self._values[source._id]
 
     def was_read(self, tensor: Tensor) -> None:
         """Note the first line that reads what depends on the inputs."""
@@ -222,10 +218,9 @@ class _Tracer(EntryObserver):
 
     def assigned(self, variable: Any, value: Tensor) -> None:
         """Note that a variable has other values from now on."""
-        self._values.pop(id(variable), None)
-        self._kept += [variable, value]
+        self._values.pop(variable._id, None)
         if self._depends(value):
-            self._values[id(variable)] = self._values[id(value)]
+            self._values[variable._id] = self._values[value._id]
 
 
 def _several(result: Any) -> list[Tensor]:
