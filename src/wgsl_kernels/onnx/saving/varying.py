@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.graph_writer import GraphWriter, Rule
+    from wgsl_kernels.onnx.saving.graph_writer import GraphWriter, Node, Rule
     from wgsl_kernels.onnx.saving.tracing import Composition, Traced, TracedValue
 
     Lengths = Mapping[str, int]
@@ -92,23 +92,27 @@ def write_function(
     if not axes.lengths:
         traced = first.traced
         return Written(first, _shapes(traced.inputs), _shapes(traced.outputs))
-    runs = []
-    for lengths in axes.to_try():
+
+    def tried(lengths: Lengths) -> GraphWriter:
         if lengths == axes.lengths:
-            runs.append(first)
-            continue
+            return first
         at = axes.resized(given, lengths)
         try:
-            runs.append(written(at))
+            return written(at)
         except (WgslKernelsError, ValueError, TypeError, IndexError) as error:
             raise ArgumentError(
                 f"{target.caller}: {axes.shown()} cannot vary: with {_said(lengths)}, f raises, at "
                 f"{_line_of(error)}: {error}"
             ) from error
-    graph = _Comparison(target.caller, axes, runs).graph()
-    dims = _varying_dims(target.caller, axes, [one.traced.outputs for one in runs])
+
+    base, *others = axes.to_try()
+    writer = tried(base)
+    runs = [_Run.of(writer, {})]
+    runs += [_Run.of(tried(lengths), runs[0].arrays) for lengths in others]
+    graph = _Comparison(target.caller, axes, writer, runs).graph()
+    dims = _varying_dims(target.caller, axes, [one.outputs for one in runs])
     _check_ones(target.caller, axes, dims, lambda lengths: f(**axes.resized(given, lengths)))
-    return Written(graph, _varying_dims("", axes, [one.traced.inputs for one in runs]), dims)
+    return Written(graph, _varying_dims("", axes, [one.inputs for one in runs]), dims)
 
 
 class _Axes:
@@ -198,14 +202,33 @@ class _Axes:
         return ", ".join(map(repr, self.lengths))
 
 
-class _Comparison:
-    """The graphs of runs at several lengths."""
+class _Run(NamedTuple):
+    """What is compared of a run, without its values but constants that differ from the first's."""
 
-    def __init__(self, caller: str, axes: _Axes, runs: Sequence[GraphWriter]) -> None:
+    nodes: Sequence[Node]
+    arrays: Mapping[str, Array]
+    inputs: Mapping[str, TracedValue]
+    outputs: Mapping[str, TracedValue]
+
+    @classmethod
+    def of(cls, writer: GraphWriter, known: Mapping[str, Array]) -> _Run:
+        """Return what is compared, of which constants that are known, too, are not kept twice."""
+        arrays = {name: one.array for name, one in writer.constants.items()}
+        for name, array in arrays.items():
+            if name in known and _same(known[name], array):
+                arrays[name] = known[name]
+        traced = writer.traced
+        return cls(writer.nodes, arrays, traced.inputs, traced.outputs)
+
+
+class _Comparison:
+    """The graphs of runs at several lengths, of which the first is the one to write."""
+
+    def __init__(self, caller: str, axes: _Axes, first: GraphWriter, runs: Sequence[_Run]) -> None:
         self._caller = caller
         self._axes = axes
         self._runs = runs
-        self._first = runs[0]
+        self._first = first
 
     def graph(self) -> GraphWriter:
         """Return the first graph, in which what differs from the others is computed.
@@ -216,7 +239,7 @@ class _Comparison:
         self._check_nodes()
         differing = {}
         for name, one in self._first.constants.items():
-            arrays = [run.constants[name].array for run in self._runs]
+            arrays = [run.arrays[name] for run in self._runs]
             if not all(_same(arrays[0], other) for other in arrays[1:]):
                 differing[name] = (arrays, one.call)
         sources = self._first.in_front(lambda: self._compute(differing))
@@ -339,7 +362,10 @@ def _value_of(terms: Mapping[tuple[int, ...], Array], lengths: Sequence[int]) ->
 
 
 def _same(a: Array, b: Array) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+    if a is b:
+        return True
+    is_alike = (a.shape, a.dtype) == (b.shape, b.dtype)
+    return is_alike and np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
 
 
 def _brief(array: Array) -> str:
