@@ -115,9 +115,10 @@ other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them
 	python -m tests.templates.other_compilers
 
 .PHONY: browser
-browser: $(SETUP) ## Export programs and run them in Node and in headless Chromium, held against Python
+browser: $(SETUP) ## Run exported programs in Node and in Chromium, and saved models in TensorFlow.js
 	scripts/setup_system.sh chromium $$(command -v npm > /dev/null || echo nodejs npm)
 	python -m tests.web.browser
+	python -m tests.graph_models.saved
 
 .PHONY: docs
 docs: $(SETUP) ## Build docs/_build/html; a warning is an error

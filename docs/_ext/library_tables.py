@@ -6,7 +6,7 @@ the names of TensorFlow.js and of the array API standard to ours, ``ledger-count
 ``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
 functions are off, ``gradient-accuracy-table`` how far derivatives are,
 ``onnx-counts``, ``onnx-left-out``, ``onnx-on-host`` and ``onnx-operators`` what of ONNX is covered,
-``onnx-light-models`` how its light models fare.
+``onnx-light-models`` how its light models fare, ``saved-kernels`` what kernels are in saved models.
 At the end of a build every public name must have been documented somewhere.
 """
 
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from benchmarks import accuracy, gradient_accuracy
 from docutils import nodes
 from kernel_words import words_of
+from saved_kernels import saved_kernel_rows
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -403,6 +404,13 @@ class OnnxLightModels(Table):
     rows = staticmethod(_onnx_light_rows)
 
 
+class SavedKernels(Table):
+    """Every kernel with the operators of ONNX and of TensorFlow that it is written as."""
+
+    head = ("Kernel", "In ONNX", "In TensorFlow.js")
+    rows = staticmethod(saved_kernel_rows)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives with Sphinx."""
     app.add_directive("public-names", PublicNames)
@@ -419,6 +427,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("onnx-on-host", OnnxOnHost)
     app.add_directive("onnx-operators", OnnxOperators)
     app.add_directive("onnx-light-models", OnnxLightModels)
+    app.add_directive("saved-kernels", SavedKernels)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-purge-doc", forget_documented)
     app.connect("env-check-consistency", check_all_documented)
