@@ -38,6 +38,8 @@ THOROUGH = 6
 as they stand."""
 WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
 """The sizes, beside a sample's own, at which accesses are watched."""
+COVERED = {"same-write-race": "write-race"}
+"""Codes that a waiver of another covers, too: the lesser case of it."""
 TILED_SIZE = "-> 257"
 """The size at which those of kernels with workgroup memory are watched, too: a loop over tiles then
 has several rounds."""
@@ -302,6 +304,9 @@ def _waived(row: Row, samples: Sequence[Sample]) -> Row:
     for one in samples:
         if row.sample in ("", one.id):
             reasons |= one.waive
+    for code, wider in COVERED.items():
+        if wider in reasons:
+            reasons.setdefault(code, reasons[wider])
     if not any(one.code in reasons for one in row.findings):
         return row
     found = tuple([replace(one, waived=reasons.get(one.code, "")) for one in row.findings])

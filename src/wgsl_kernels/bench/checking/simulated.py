@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 JUDGED = frozenset(
-    {"out-of-bounds-read", "out-of-bounds-write", "write-race", "read-race", "unset-workgroup-read"}
+    {
+        "out-of-bounds-read",
+        "out-of-bounds-write",
+        "write-race",
+        "same-write-race",
+        "read-race",
+        "unset-workgroup-read",
+    }
 )
 """What is judged here where a case can be simulated."""
 
@@ -95,6 +102,11 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
         )
     if one.kind == "write-race":
         return "write-race", f"{at} is written by invocations {one.other} and {one.invocation}."
+    if one.kind == "same-write":
+        return "same-write-race", (
+            f"{at} is written by invocations {one.other} and {one.invocation}, which write the "
+            "same. WGSL orders them not at all; an atomicStore says that this is meant."
+        )
     both = f"invocations {one.other} and {one.invocation}"
     if one.is_across:
         return "read-race", (

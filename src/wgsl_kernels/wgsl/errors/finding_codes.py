@@ -93,6 +93,7 @@ safe     error   out-of-bounds-read     an index outside of an array that is rea
 safe     error   out-of-bounds-write    an index outside of an array that is written
 safe     error   never-written          an element of the output that the kernel leaves undefined
 safe     error   write-race             an element that several invocations write
+safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes
 safe     error   unset-workgroup-read   workgroup memory that is read before it is written
 safe     error   failed-assertion       a wk_assert whose condition is false
