@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
-from wgsl_kernels.backends.simulator.noting import noting, ordered
+from wgsl_kernels.backends.simulator.noting import limited, noting, ordered
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
@@ -15,6 +16,8 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wgsl_kernels.backends.simulator.noting import WrongAccess
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.bench.checking.cases import Array, Case
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.dispatch import Order
     from wgsl_kernels.wgsl.errors.findings import Finding
 
+MOST_ROUNDS = 1 << 18
+"""Rounds of a loop that ends, where an adapter ends it before."""
 JUDGED = frozenset(
     {
         "out-of-bounds-read",
@@ -70,6 +75,13 @@ def shows_memory(case: Case, word: int) -> list[Array]:
     """
     with poisoned(_device(), word):
         return results(case, "forward")
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Run a block on the simulator, where loops of more than 2^18 rounds are endless."""
+    with limited(_device(), MOST_ROUNDS):
+        yield
 
 
 def _device() -> Device:

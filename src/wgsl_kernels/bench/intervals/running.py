@@ -101,7 +101,7 @@ class _BlockBuffers:
             if nbytes > MOST_BYTES:
                 self.words[id(storage)] = None
             else:
-                raw = type(self.device).read(self.device, storage, 0, nbytes).view(np.uint32)
+                raw = self.device.peek(storage, nbytes).view(np.uint32)
                 self.words[id(storage)] = IntervalWords(raw)
         return self.words[id(storage)]
 

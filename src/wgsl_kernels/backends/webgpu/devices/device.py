@@ -171,6 +171,12 @@ class Device:
             results = self._read(pieces)
         return results[0][offset - start : offset - start + nbytes] if nbytes else _NO_BYTES
 
+    def peek(self, storage: Storage, nbytes: int) -> Bytes:
+        """Return a buffer's first bytes, and leave what kernels report to the next `read`."""
+        with self.lock:
+            self._recorder.check()
+            return self._recorder.read([Piece(storage.block, 0, nbytes)])[0]
+
     def pipeline(
         self,
         text: str,
