@@ -123,6 +123,7 @@ class Run:
 
     def _compared(self, view: Any, real: Any, value: Any, lanes: Any) -> Callable[..., Any]:
         """Return what says which writes are of the same value as others, or as what was there."""
+
         def same(some: Any, others: Any) -> Any:
             value_of = np.broadcast_to(np.asarray(value, view.dtype), self.count)[lanes]
             one = value_of[some]

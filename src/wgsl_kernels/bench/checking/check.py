@@ -239,7 +239,9 @@ class _KernelCheck:
         watched = (*WATCHED_SIZES, TILED_SIZE) if _is_tiled(one, sample) else WATCHED_SIZES
         sized = [case for case in sizes.sized(sample) if case.what.endswith(watched)]
         chosen = [
-            one_case for one_case in (cases.plain(sample), *sized) if self.case in one_case.id
+            one_case
+            for one_case in (cases.plain(sample), *sized)
+            if self.case in one_case.id and cases.is_taken(one_case)
         ]
 
         def watch() -> Iterator[list[Finding]]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
-    from wgsl_kernels.bench.comparison.judging import Mismatch
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -106,16 +104,8 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
-    with quiet():
+    with cases.quiet():
         return _judged(subject, case, backend, code, make, what)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Have NumPy say nothing of NaN and infinity, which are meant."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        yield
 
 
 def _judged(
@@ -281,7 +271,7 @@ def at_size(subject: Subject, case: Case) -> list[Finding]:
 
 def _run(case: Case) -> None:
     """Run a case for its time: exact results, and those of webgpu."""
-    with quiet():
+    with cases.quiet():
         exact_of(case.sample, case.arrays)
         bits.alone(case.sample, case.arrays)
 
@@ -324,10 +314,10 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with NaN, infinities, zeros and subnormals, and with numbers far away."""
     for case in specials.special(sample):
-        if not _is_complex_all_through(case):
+        if not cases.is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
-        if case.what in ("huge", "tiny") and not is_elementwise(case):
+        if case.what in ("huge", "tiny") and not cases.is_elementwise(case):
             continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
 
@@ -340,7 +330,7 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """
     if not any(one.startswith(("int", "uint")) for one in sample.input_dtypes):
         return
-    if is_elementwise(cases.plain(sample)):
+    if cases.is_elementwise(cases.plain(sample)):
         for case in specials.edges(sample):
             yield judged(subject, case, "webgpu", "wrong-at-edge")
     else:
@@ -350,7 +340,7 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _at_index(subject: Subject, case: Case) -> list[Finding]:
     """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
-    with quiet():
+    with cases.quiet():
         try:
             exact_of(case.sample, case.arrays)
             bits.alone(case.sample, case.arrays)
@@ -374,17 +364,6 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
     return [one for one in seen if one.code.startswith("out-of-bounds")]
 
 
-def is_elementwise(case: Case) -> bool:
-    """Say whether every result has the shape to which the inputs broadcast."""
-    try:
-        shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
-        with quiet():
-            results = exact_of(case.sample, case.arrays)
-    except Exception:  # they do not broadcast, or the kernel refuses them
-        return False
-    return all(one.shape == shape for one in results)
-
-
 def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with other values of each attribute that it can be given, one at a time.
 
@@ -398,7 +377,7 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def defined(sample: Sample) -> Iterator[Case]:
     """Yield a sample with other attributes whose exact results are finite, or of a wrong shape."""
     for case in cases.varied(sample):
-        with quiet():
+        with cases.quiet():
             try:
                 exact = exact_of(case.sample, case.arrays)
             except WgslKernelsError as error:
@@ -426,14 +405,6 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             if any(not one.code.startswith("wrong-") for one in found):
                 found = judged(subject, case, "simulator", "wrong-configuration", what=name)
         yield found
-
-
-def _is_complex_all_through(case: Case) -> bool:
-    """Say whether results are complex: which part of them is NaN then depends on the formula."""
-    if not any(one.dtype.kind == "c" for one in case.arrays):
-        return False
-    with quiet():
-        return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
 
 
 def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -76,7 +76,9 @@ def _spread(changed: Sequence[Array], axes: Sequence[int]) -> Iterator[list[Arra
     """Yield which elements have changed, then, along each axis, those in line with them."""
     yield list(changed)
     for axis in axes:
-        yield [one | one.any(axis=axis, keepdims=True) if axis < one.ndim else one for one in changed]
+        yield [
+            one | one.any(axis=axis, keepdims=True) if axis < one.ndim else one for one in changed
+        ]
 
 
 def _are_right_but(
