@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
-from wgsl_kernels.backends.simulator.noting import limited, noting, ordered
+from wgsl_kernels.backends.simulator.noting import MOST_ROUNDS, limited, noting, ordered
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.dispatch import Order
     from wgsl_kernels.wgsl.errors.findings import Finding
 
-MOST_ROUNDS = 1 << 18
-"""Rounds of a loop that ends, where an adapter ends it before."""
 JUDGED = frozenset(
     {
         "out-of-bounds-read",
@@ -79,7 +77,7 @@ def shows_memory(case: Case, word: int) -> list[Array]:
 
 @contextmanager
 def ending() -> Iterator[None]:
-    """Run a block on the simulator, where loops of more than 2^18 rounds are endless."""
+    """Have loops of more than 65,536 rounds be endless in a block, as where accesses are noted."""
     with limited(_device(), MOST_ROUNDS):
         yield
 

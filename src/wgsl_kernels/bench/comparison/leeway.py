@@ -62,10 +62,15 @@ def is_reached(
     one axis what is computed with these, as a row is that is sorted.
     """
     try:
-        low, high = (exact_of(sample, _with_numbers(sample, arrays, end)) for end in (0, 1))
+        first, *others = [
+            exact_of(sample, _with_numbers(sample, arrays, part)) for part in (0.0, 0.37, 1.0)
+        ]
     except Exception:  # a number that the kernel refuses
         return False
-    changed = [~_same(one, two) for one, two in zip(low, high, strict=True)]
+    changed = [
+        np.logical_or.reduce([~_same(one, another) for another in rest])
+        for one, *rest in zip(first, *others, strict=True)
+    ]
     if not any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
         changed = [np.isnan(one) & at for one, at in zip(alternatives[0], changed, strict=True)]
     axes = range(max((one.ndim for one in changed), default=0))
@@ -94,14 +99,15 @@ def _are_right_but(
     return mismatch(run.bounds, arrays, found, alternatives) is None
 
 
-def _with_numbers(sample: Sample, arrays: Sequence[Array], end: int) -> list[Array]:
-    """Return inputs with an end of their range in place of what is not finite."""
+def _with_numbers(sample: Sample, arrays: Sequence[Array], part: float) -> list[Array]:
+    """Return inputs with a number of their range, so far into it, for what is not finite."""
     found: list[Array] = []
-    for one, within in zip(arrays, ranges_of(sample), strict=True):
-        is_float = one.dtype.kind == "f"
-        found.append(
-            np.where(np.isfinite(one), one, one.dtype.type(within[end])) if is_float else one
-        )
+    for one, (low, high) in zip(arrays, ranges_of(sample), strict=True):
+        if one.dtype.kind == "f":
+            number = one.dtype.type(low + part * (high - low))
+            found.append(np.where(np.isfinite(one), one, number))
+        else:
+            found.append(one)
     return found
 
 

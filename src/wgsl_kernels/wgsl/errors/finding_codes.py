@@ -78,7 +78,7 @@ right    error   order-dependent        other bits where invocations come in ano
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
-right    warning adapter-limit          a size whose loops the adapter ends; right on the simulator
+right    warning adapter-limit          loops that end, after more rounds than some adapters run
 right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    error   lost-digits            values whose digits the shader's own formula loses
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
