@@ -160,6 +160,7 @@ IS_NAN = "import wgsl_kernels::lib::safe_math::is_nan;\n"
             "nan-compared",
         ),
         (lambda x: np.maximum(x, 0), "return max(x, T(0));", "wrong-nonfinite"),
+        (lambda x: np.copysign(1, x), "return select(-1.0, 1.0, x >= 0.0);", "wrong-nonfinite"),
         (
             lambda x: np.clip(x, 0, 1),
             "if (is_nan(x)) { return 2.0; } return saturate(x);",

@@ -59,8 +59,12 @@ def is_reached(
     """Say whether all wrong elements are such as NaN reaches, or come of infinities as NaN.
 
     NaN reaches what the exact results are others of, where numbers stand in its place, and along
-    one axis what is computed with these, as a row is that is sorted.
+    one axis what is computed with these, as a row is that is sorted. Where NaN alone is wrong, and
+    the exact results have numbers for it, these are meant.
     """
+    meant = [_numbers_for_nan(one, arrays) for one in alternatives[0]]
+    if _are_right_but(meant, arrays, run, alternatives):
+        return False
     try:
         first, *others = [
             exact_of(sample, _with_numbers(sample, arrays, part)) for part in (0.0, 0.37, 1.0)
@@ -75,6 +79,15 @@ def is_reached(
         changed = [np.isnan(one) & at for one, at in zip(alternatives[0], changed, strict=True)]
     axes = range(max((one.ndim for one in changed), default=0))
     return any(_are_right_but(at, arrays, run, alternatives) for at in _spread(changed, axes))
+
+
+def _numbers_for_nan(exact: Array, arrays: Sequence[Array]) -> Array:
+    """Return which results are numbers, though the input at the same index is NaN."""
+    found = np.zeros(exact.shape, bool)
+    for one in arrays:
+        if one.dtype.kind == "f" and one.shape == exact.shape:
+            found |= np.isnan(one) & ~np.isnan(exact)
+    return found
 
 
 def _spread(changed: Sequence[Array], axes: Sequence[int]) -> Iterator[list[Array]]:
