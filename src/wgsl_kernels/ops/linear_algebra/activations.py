@@ -1,4 +1,4 @@
-"""What fused kernels do to a product before they store it: bias and activation."""
+"""Bias and activation of fused kernels: checks, on the CPU, behind a dispatch, and gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics
 from wgsl_kernels.backends.cpu.precision import select, silent
-from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -29,8 +28,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 ACTIVATIONS = ("linear", "relu", "relu6", "elu", "sigmoid", "leakyrelu", "prelu")
-"""Activations that fused kernels do themselves, as TensorFlow.js's do; shaders know them by their
-numbers here. Any other kernel of one input is run on the result."""
+"""Activations that fused kernels do themselves, as TensorFlow.js's do.
+
+Any other kernel of one input is run on the result."""
 
 
 def own_activation(kernel: str, activation: str) -> tuple[str, Callable[[Tensor], Tensor]]:
@@ -144,61 +144,61 @@ def activated(z: Array, activation: str, slopes: Array) -> Array:
                 return z
 
 
-def epilogue_for(
+def with_epilogue(
     gpu: Gpu,
+    z: GpuArray,
+    dtype: DType,
     bias: GpuArray | None,
     slopes: GpuArray | None,
     activation: str,
     alpha: float | None,
-    shape: Shape,
     data_format: str = "",
-) -> Epilogue:
-    """Return what becomes of the sums of a product of ``shape``.
+) -> GpuArray:
+    """Return the activation of ``z`` plus ``bias``, computed in the dispatch that writes ``z``.
 
     Args:
         gpu: The device.
+        z: A product, in float32 but for arrays above the binding limit.
+        dtype: The result's dtype.
         bias: What is added, if anything.
         slopes: Those of ``"prelu"``.
         activation: One of `ACTIVATIONS`.
         alpha: The slope of ``"leakyrelu"``.
-        shape: The result's shape.
         data_format: As for `check_epilogue`.
     """
-    arrays: dict[str, GpuArray] = {}
-    configuration = {"ACTIVATION": ACTIVATIONS.index(activation)}
-    for name, given in (("bias", bias), ("prelu_activation_weights", slopes)):
-        if given is None:
-            continue
-        own = aligned(given.shape, data_format), aligned(given.strides, data_format)
-        strides = broadcast_strides(*own, len(shape))
-        is_along_last = not any(strides[:-1])
-        kept = slice(-1, None) if is_along_last else slice(None)
-        arrays[name] = gpu.view(given, shape[kept], strides[kept], given.offset)
-        configuration[_CONSTANTS[name]] = ALONG_LAST if is_along_last else FOR_EACH
-    return Epilogue(arrays, configuration, {"leakyrelu_alpha": alpha or 0.0})
+    shape, wide = z.shape, z.dtype
+
+    def operand(x: GpuArray) -> GpuArray:
+        own = aligned(x.shape, data_format), aligned(x.strides, data_format)
+        whole = x if x.shape == shape else broadcast_view(gpu, gpu.view(x, *own, x.offset), shape)
+        return whole if x.dtype == wide else gpu.epilogue(_CAST, {"x": whole}, shape, wide)
+
+    if bias is not None:
+        z = gpu.epilogue(_ADD, {"a": z, "b": operand(bias)}, shape, wide)
+    if activation != "linear":
+        given = {"x": z} if slopes is None else {"x": z, "alpha": operand(slopes)}
+        attrs = {"alpha": alpha or 0.0} if activation == "leakyrelu" else {}
+        z = gpu.epilogue(_OF_ACTIVATION[activation], given, shape, wide, **attrs)
+    return z if dtype == wide else gpu.epilogue(_CAST, {"x": z}, shape, dtype)
 
 
-ALONG_LAST, FOR_EACH = 1, 2
-"""How ``shaders/operands/epilogue.wesl`` reads bias and slopes."""
-
-_CONSTANTS = {"bias": "BIAS", "prelu_activation_weights": "SLOPES"}
-
-
-def broadcast_view(gpu: Gpu, given: GpuArray | None, shape: Shape, dtype: DType) -> GpuArray:
-    """Return a view of ``given`` in ``shape``, with strides of 0 where it is broadcast.
-
-    Where it is absent, what is returned only fills its binding.
-    """
-    if given is None:
-        given = gpu.empty((), dtype)
-    strides = broadcast_strides(given.shape, given.strides, len(shape))
-    return gpu.view(given, shape, strides, given.offset)
+_ADD, _CAST = "elementwise/binary/add.wgsl", "elementwise/cast/to_real.wgsl"
+_OF_ACTIVATION = {
+    "relu": "elementwise/activation/relu.wesl",
+    "relu6": "elementwise/activation/relu6.wesl",
+    "elu": "elementwise/activation/elu.wesl",
+    "sigmoid": "elementwise/activation/sigmoid.wesl",
+    "leakyrelu": "elementwise/activation/leaky_relu.wesl",
+    "prelu": "elementwise/activation/prelu.wesl",
+}
+"""The maps that compute them."""
 
 
-def broadcast_strides(shape: Shape, strides: Shape, ndim: int) -> Shape:
-    """Return the strides of an array seen with ``ndim`` axes: 0 where it is broadcast."""
-    own = tuple(0 if length == 1 else step for length, step in zip(shape, strides, strict=True))
-    return (0,) * (ndim - len(own)) + own
+def broadcast_view(gpu: Gpu, x: GpuArray, shape: Shape) -> GpuArray:
+    """Return a view of ``x`` in ``shape``, with strides of 0 where it is broadcast."""
+    pairs = zip(x.shape, x.strides, strict=True)
+    strides = tuple([0 if length == 1 else step for length, step in pairs])
+    return gpu.view(x, shape, (0,) * (len(shape) - len(strides)) + strides, x.offset)
 
 
 def before_activation(
