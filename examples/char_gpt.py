@@ -5,10 +5,13 @@ the first layer looks at, and what the network writes.
 """
 
 import argparse
+from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 import wgsl_kernels as wk
 
@@ -17,97 +20,91 @@ TEMPERATURE = 0.5
 LICENCE = Path(__file__).resolve().parents[1] / "LICENSE"
 PROMPT = "subject to the"
 
-Part = dict[str, Any]
-"""Variables of the network, by name."""
+
+@dataclass
+class Block:
+    """A layer of the transformer: attention to the letters before, then two dense layers."""
+
+    norms: tuple[wk.nn.LayerNorm, wk.nn.LayerNorm]
+    attention: wk.nn.MultiHeadAttention
+    dense: wk.nn.Sequential
+
+    def __call__(self, x: wk.Tensor) -> wk.Tensor:
+        """Return [batch, length, width] with what each letter has drawn from those before it."""
+        x = x + self.attention(self.norms[0](x), causal=True)
+        return x + self.dense(self.norms[1](x))
 
 
-def linear(inputs: int, outputs: int) -> dict[str, wk.Tensor]:
-    """Return the parameters of an affine layer: small weights, no bias yet."""
-    w = wk.random_normal((inputs, outputs)) * (1.0 / inputs) ** 0.5
-    return {"w": wk.variable(w), "b": wk.variable(wk.zeros(outputs))}
+@dataclass
+class Letters:
+    """Vectors of letters, by what they are and where they are."""
+
+    letters: wk.nn.Embedding
+    places: wk.nn.Embedding
+
+    def __call__(self, text: wk.Tensor) -> wk.Tensor:
+        """Return [batch, length, width] of [batch, length]."""
+        return self.letters(text) + self.places(wk.arange(text.shape[1]))
 
 
-def new_model(letters: int) -> Part:
-    """Return the parameters of the transformer."""
-    blocks = [
-        {
-            "attend": linear(WIDTH, 3 * WIDTH),
-            "project": linear(WIDTH, WIDTH),
-            "widen": linear(WIDTH, 4 * WIDTH),
-            "narrow": linear(4 * WIDTH, WIDTH),
-        }
-        for _ in range(LAYERS)
-    ]
-    letter = wk.variable(wk.random_normal((letters, WIDTH)) * 0.1)
-    place = wk.variable(wk.random_normal((CONTEXT, WIDTH)) * 0.1)
-    return {"letter": letter, "place": place, "blocks": blocks, "out": linear(WIDTH, letters)}
+def new_block() -> Block:
+    """Return a block whose weights are drawn."""
+    dense = wk.nn.sequential(wk.nn.dense(WIDTH, 4 * WIDTH), wk.relu, wk.nn.dense(4 * WIDTH, WIDTH))
+    norms = wk.nn.layer_norm(WIDTH), wk.nn.layer_norm(WIDTH)
+    return Block(norms, wk.nn.multi_head_attention(WIDTH, HEADS), dense)
 
 
-def apply(layer: dict[str, wk.Tensor], x: wk.Tensor) -> wk.Tensor:
-    """Return the affine layer of x: [..., inputs] to [..., outputs]."""
-    return x @ layer["w"] + layer["b"]
+def new_model(letters: int) -> wk.nn.Sequential:
+    """Return the transformer: [batch, length] to a score per letter, [batch, length, letters]."""
+    return wk.nn.sequential(
+        Letters(wk.nn.embedding(letters, WIDTH), wk.nn.embedding(CONTEXT, WIDTH)),
+        *(new_block() for _ in range(LAYERS)),
+        wk.nn.layer_norm(WIDTH),
+        wk.nn.dense(WIDTH, letters),
+    )
 
 
-def heads_of(x: wk.Tensor) -> wk.Tensor:
-    """Return [batch, length, width] as [batch, heads, length, width / heads]."""
-    batch, length, width = x.shape
-    return wk.permute_dims(x.reshape(batch, length, HEADS, width // HEADS), (0, 2, 1, 3))
-
-
-def attention(block: Part, x: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
-    """Return what each letter has seen of those before it, and how much of each."""
-    batch, length, _ = x.shape
-    q, k, v = (heads_of(part) for part in wk.split(apply(block["attend"], x), 3, axis=-1))
+def attended(model: wk.nn.Sequential, text: wk.Tensor) -> wk.Tensor:
+    """Return how much of each letter the first block's heads draw: [heads, length, length]."""
+    block = model[1]
+    x = block.norms[0](model[0](text[wk.newaxis]))[0]
+    q, k = (
+        layer(x).reshape(-1, HEADS, WIDTH // HEADS).transpose(1, 0, 2)
+        for layer in (block.attention.query, block.attention.key)
+    )
     scores = q @ k.mT / (WIDTH // HEADS) ** 0.5
-    past = wk.tril(wk.ones((length, length))) > 0.0
-    seen = wk.softmax(wk.where(past, scores, -1e9))
-    y = wk.permute_dims(seen @ v, (0, 2, 1, 3)).reshape(batch, length, WIDTH)
-    return apply(block["project"], y), seen
+    return wk.softmax(wk.where(wk.tril(wk.ones(scores.shape)) > 0, scores, -wk.inf))
 
 
-def logits(model: Part, text: wk.Tensor) -> wk.Tensor:
-    """Return a score per place and letter: [batch, length] to [batch, length, letters]."""
-    x = wk.take(model["letter"], text) + model["place"][: text.shape[1]]
-    for block in model["blocks"]:
-        x = x + attention(block, wk.layer_norm(x))[0]
-        x = x + apply(block["narrow"], wk.relu(apply(block["widen"], wk.layer_norm(x))))
-    return apply(model["out"], wk.layer_norm(x))
-
-
-def loss_of(model: Part, text: wk.Tensor) -> wk.Tensor:
-    """Return the mean surprise at the next letter, in nats; text: [batch, context + 1]."""
-    scores = logits(model, text[:, :-1])
-    picked = wk.one_hot(text[:, 1:], scores.shape[-1]) * wk.log_softmax(scores)
-    return -picked.sum(-1).mean()
-
-
-def learn(model: Part, text: np.ndarray, steps: int, batch: int) -> list[float]:
+def learn(model: wk.nn.Sequential, text: np.ndarray, steps: int, batch: int) -> list[float]:
     """Train on windows of the text, and return the loss of each step."""
     schedule = wk.train.LinearWarmup(20, wk.train.CosineDecay(1e-2, steps))
     adam = wk.train.AdamW(learning_rate=schedule)
 
     @wk.capture
     def step(window: wk.Tensor) -> wk.Tensor:
-        return adam.minimize(lambda: loss_of(model, window))
+        def loss() -> wk.Tensor:
+            return wk.sparse_softmax_cross_entropy(window[:, 1:], model(window[:, :-1]))
 
-    draw = np.random.default_rng(0)
-    losses = []
-    for number in range(1, steps + 1):
-        starts = draw.integers(0, len(text) - CONTEXT - 1, batch)
-        windows = text[starts[:, None] + np.arange(CONTEXT + 1)]
-        losses.append(step(wk.tensor(windows)).item())
-        if number % 25 == 0:
-            print(f"step {number:4}  loss {np.mean(losses[-25:]):.5f}")
+        return adam.minimize(loss, model)
+
+    windows = sliding_window_view(text, CONTEXT + 1)
+    data = wk.data.batches(windows, None, batch, shuffle=True, drop_last=True)
+    losses: list[float] = []
+    for window in islice(chain.from_iterable(repeat(data)), steps):
+        losses.append(step(window).item())
+        if len(losses) % 25 == 0:
+            print(f"step {len(losses):4}  loss {np.mean(losses[-25:]):.5f}")
     return losses
 
 
-def write(model: Part, prompt: list[int], length: int) -> list[int]:
+def write(model: wk.nn.Sequential, prompt: list[int], length: int) -> list[int]:
     """Return the prompt and letters drawn from what the network expects to follow."""
     text = list(prompt)
     for _ in range(length):
         seen = text[-CONTEXT:]
         padded = seen + [0] * (CONTEXT - len(seen))  # one shape, so that nothing compiles anew
-        scores = logits(model, wk.tensor([padded]))[0, len(seen) - 1]
+        scores = model(wk.tensor([padded]))[0, len(seen) - 1]
         text.append(wk.random.categorical(scores / TEMPERATURE).item())
     return text
 
@@ -155,9 +152,8 @@ def main() -> None:
     written = "".join(letters[number] for number in write(model, prompt, given.length))
     print(f"wrote: {written}")
     if given.output is not None:
-        x = wk.take(model["letter"], wk.tensor([prompt])) + model["place"][: len(prompt)]
-        seen = attention(model["blocks"][0], wk.layer_norm(x))[1]
-        draw(given.output, losses, seen.numpy()[0], given.prompt, written)
+        seen = attended(model, wk.tensor(prompt)).numpy()
+        draw(given.output, losses, seen, given.prompt, written)
         print(f"wrote {given.output}")
 
 

@@ -17,8 +17,8 @@ from distributed import Client, LocalCluster, get_worker
 from rich.console import Console
 
 import wgsl_kernels as wk
-from data import CLASSES, load
-from model import Network, initial_values
+from data import load
+from model import loss, new_network
 from wgsl_kernels.dask import FitResult, WorkerSetup, fit
 
 HERE = str(Path(__file__).parent)
@@ -29,8 +29,8 @@ KILLED_AT = 25
 
 def make() -> Any:
     """Return the network's variables, their optimizer, and the loss of a micro-batch."""
-    network = Network(initial_values(SEED))
-    return network.variables, wk.train.Adam(0.003), lambda batch: network.loss(*batch)
+    network = new_network(SEED)
+    return network, wk.train.Adam(0.003), lambda batch: loss(network, *batch)
 
 
 def batches(step: int, folder: str, kills: bool) -> list[Any]:
@@ -47,8 +47,7 @@ def batches(step: int, folder: str, kills: bool) -> list[Any]:
     found = []
     for number in range(MICRO_BATCHES):
         own = rows[number * ROWS : (number + 1) * ROWS]
-        labels = np.eye(CLASSES, dtype=np.float32)[digits.labels[own]]
-        found.append((digits.images[own], labels))
+        found.append((digits.images[own], digits.labels[own]))
     return found
 
 
@@ -105,10 +104,9 @@ def timeline(folder: Path) -> bytes:
     return picture.getvalue()
 
 
-def accuracy(model: Any) -> float:
+def accuracy(network: Any) -> float:
     """Return the share of held-out digits that the network gets right."""
     digits = _digits()
-    network = Network({name: one.numpy() for name, one in model.items()})
     with wk.use_backend("cpu"):
         logits = network(wk.tensor(digits.test_images)).numpy()
     return float((logits.argmax(1) == digits.test_labels).mean())

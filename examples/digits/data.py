@@ -30,7 +30,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Batch:
-    """Images [size, 8, 8, 1] and one-hot labels [size, 10]."""
+    """Images [size, 8, 8, 1], and labels [size] from 0 to 9."""
 
     images: np.ndarray
     labels: np.ndarray
@@ -59,8 +59,7 @@ def batches(digits: Digits, size: int, seed: int, epoch: int) -> Iterator[Batch]
     order = draw.permutation(len(digits.labels))
     for start in range(0, len(order) - size + 1, size):
         chosen = order[start : start + size]
-        labels = np.eye(CLASSES, dtype=np.float32)[digits.labels[chosen]]
-        yield Batch(_jittered(digits.images[chosen], draw), labels)
+        yield Batch(_jittered(digits.images[chosen], draw), digits.labels[chosen])
 
 
 def _jittered(images: np.ndarray, draw: np.random.Generator) -> np.ndarray:

@@ -65,8 +65,8 @@ def draw_difference(axes: Axes, found: Findings) -> None:
     axes.plot(_positive(apart), ".", color=INK, markersize=3, alpha=0.6, label="loss, each step")
     per_epoch = len(cpu.losses) // len(cpu.values)
     ends = per_epoch * np.arange(1, len(cpu.values) + 1)
-    pairs = zip(cpu.values, gpu.values, strict=True)
-    most = [max(float(np.abs(a[name] - b[name]).max()) for name in a) for a, b in pairs]
+    epochs = zip(cpu.values, gpu.values, strict=True)
+    most = [max(float(np.abs(a - b).max()) for a, b in zip(*pair, strict=True)) for pair in epochs]
     axes.plot(ends, most, "o-", color=WRONG, markersize=4, label="any variable, at most")
     axes.set(xlabel="step", ylabel="|webgpu - cpu|", yscale="log")
     axes.grid(axis="y")

@@ -8,7 +8,7 @@ import numpy as np
 
 import wgsl_kernels as wk
 from data import Batch, Digits, batches
-from model import Network, Values, initial_values
+from model import loss, new_network
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Run:
     """What one backend made of it.
 
     Attributes:
+        network: As it is after the last epoch.
         losses: The loss before each step.
         values: The variables after each epoch.
         logits: [held-out images, 10], after the last epoch.
@@ -39,8 +40,9 @@ class Run:
     """
 
     backend: str
+    network: wk.nn.Sequential
     losses: list[float] = field(default_factory=list)
-    values: list[Values] = field(default_factory=list)
+    values: list[list[np.ndarray]] = field(default_factory=list)
     logits: np.ndarray = field(default_factory=lambda: np.empty(0))
     accuracy: float = 0.0
     seconds: float = 0.0
@@ -76,21 +78,21 @@ class Trainer:
     """A network and its optimizer on the active backend, from the values that the seed gives."""
 
     def __init__(self, settings: Settings) -> None:
-        self.network = Network(initial_values(settings.seed))
+        self.network = new_network(settings.seed)
         self.adam = wk.train.Adam(settings.learning_rate)
 
     def step(self, batch: Batch) -> wk.Tensor:
         """Change the variables against the gradient of the loss, and return the loss."""
         images, labels = wk.tensor(batch.images), wk.tensor(batch.labels)
-        return self.adam.minimize(lambda: self.network.loss(images, labels))
+        return self.adam.minimize(lambda: loss(self.network, images, labels), self.network)
 
 
 def train(backend: str, digits: Digits, settings: Settings, watch: Callable[[float], None]) -> Run:
     """Train on ``backend``, telling ``watch`` the loss of each step."""
-    run = Run(backend)
     start = time.perf_counter()
     with wk.use_backend(backend):
         trainer = Trainer(settings)
+        run = Run(backend, trainer.network)
         for epoch in range(settings.epochs):
             for batch in batches(digits, settings.batch, settings.seed, epoch):
                 began = time.perf_counter()
@@ -99,8 +101,8 @@ def train(backend: str, digits: Digits, settings: Settings, watch: Callable[[flo
                 run.losses.append(float(trainer.step(batch).item()))
                 run.step_seconds.append(time.perf_counter() - began)
                 watch(run.losses[-1])
-            run.values.append(trainer.network.values())
-        run.logits = trainer.network(wk.tensor(digits.test_images)).numpy()
+            run.values.append([one.numpy() for one in trainer.adam.owners()])
+        run.logits = run.network(wk.tensor(digits.test_images)).numpy()
     run.seconds = time.perf_counter() - start
     run.accuracy = float(np.mean(run.predictions == digits.test_labels))
     return run

@@ -9,7 +9,6 @@ import numpy as np
 
 import wgsl_kernels as wk
 from data import Digits, load
-from model import Network
 from training import Settings, train
 
 PAGE = Path(__file__).with_name("draw.html")
@@ -20,11 +19,9 @@ def recogniser(digits: Digits, epochs: int) -> Callable[[wk.Tensor], dict[str, w
     """Return a function of counts from 0 to 16, [count, 8, 8, 1], trained on ``cpu``."""
     run = train("cpu", digits, Settings(epochs, 32, 0), lambda loss: None)
     print(f"{run.accuracy:.2%} of the held-out digits are right")
-    with wk.use_backend("cpu"):
-        network = Network(run.values[-1])
 
     def recognise(counts: wk.Tensor) -> dict[str, wk.Tensor]:
-        logits = network((counts - digits.center) / digits.spread)
+        logits = run.network((counts - digits.center) / digits.spread)
         return {"logits": logits, "probabilities": wk.softmax(logits)}
 
     return recognise

@@ -14,6 +14,7 @@ from wgsl_kernels.nn.convolution import ConvTranspose as ConvTranspose
 from wgsl_kernels.nn.convolution import conv as conv
 from wgsl_kernels.nn.convolution import conv_transpose as conv_transpose
 from wgsl_kernels.nn.convolution import depthwise_conv as depthwise_conv
+from wgsl_kernels.nn.graph import Graph as Graph
 from wgsl_kernels.nn.initializers import constant as constant
 from wgsl_kernels.nn.initializers import glorot_normal as glorot_normal
 from wgsl_kernels.nn.initializers import glorot_uniform as glorot_uniform

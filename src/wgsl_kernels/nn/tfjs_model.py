@@ -34,9 +34,9 @@ class _Reference(NamedTuple):
 def load_layers_model(path: str | os.PathLike[str]) -> Sequential | Graph:
     """Return a layers model of TensorFlow.js as layers of `wgsl_kernels.nn`, with its weights.
 
-    A model that is a sequence becomes a `wgsl_kernels.nn.sequential`, any other a `Graph`, called
-    with its inputs in order. Quantized weights become float32; layers that are frozen there are not
-    trainable here.
+    A model that is a sequence becomes a `wgsl_kernels.nn.sequential`, any other a
+    `wgsl_kernels.nn.Graph`, called with its inputs in order. Quantized weights become float32;
+    layers that are frozen there are not trainable here.
 
     Args:
         path: ``model.json``, as ``model.save`` or the converter writes it, with its files of
