@@ -125,7 +125,11 @@ class ProductForm:
         notes = [f"operand {operand}: {one}" for operand, one in written.loads.items()]
         functions = self.file().functions
         extra = {"WHOLE": True}
-        own = {"OWN_TERM": "term" in functions, "OWN_INIT": "init" in functions}
+        own = {
+            "OWN_TERM": bool({"term", "term_at"} & functions.keys()),
+            "OWN_INIT": "init" in functions,
+            "OWN_PLACE": "term_at" in functions,
+        }
         sizes = {**product.fields(), "tap_block": 0, "channel_block": 0, "across": 0}
 
         def add(parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
@@ -133,7 +137,7 @@ class ProductForm:
                 PARTS,
                 {**given, "parts": parts, "y": y},
                 slots=written.text,
-                configuration={**extra, "OWN_TERM": own["OWN_TERM"]},
+                configuration={**extra, "OWN_TERM": own["OWN_TERM"], "OWN_PLACE": own["OWN_PLACE"]},
                 params={**sizes, **fields, "part_size": spec.size, "taps": count},
             )
             return y
