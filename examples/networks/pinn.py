@@ -15,7 +15,7 @@ def main(steps: int = 960) -> None:
     adam = wk.train.Adam(5e-3)
 
     def loss() -> wk.Tensor:
-        residual = d2u(x) + wk.pi**2 * solution
+        residual: wk.Tensor = d2u(x) + wk.pi**2 * solution
         return (residual**2).mean() + 10 * (u(ends) ** 2).mean()
 
     step = wk.capture(lambda: adam.minimize(loss, u))

@@ -40,7 +40,8 @@ def main(steps: int = 20) -> None:
             return wk.sparse_softmax_cross_entropy(actions, policy(states), gain, reduction="sum")
 
         adam.minimize(loss, policy)
-        return alive.sum(0).mean()
+        length: wk.Tensor = alive.sum(0).mean()
+        return length
 
     for number in range(1, steps + 1):
         print(f"step {number}  upright for {step():.1f}")
