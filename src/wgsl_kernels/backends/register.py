@@ -29,8 +29,10 @@ def _cpu() -> CpuBackend:
 
 
 def _webgpu() -> WebGpuBackend:
+    from wgsl_kernels.backends.cpu.backend import keep_freed_memory
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 
+    keep_freed_memory()  # what is read from the device, and written to it, is on the host too
     return WebGpuBackend()
 
 

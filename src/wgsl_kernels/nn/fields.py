@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -28,17 +29,19 @@ def made_by(maker: str, *, of: str = "variables") -> Callable[[_Layer], _Layer]:
     """
 
     def refusing(kind: _Layer) -> _Layer:
-        def new(cls: type, *fields: Any, **named: Any) -> Any:
-            del named
+        made: Callable[..., None] = kind.__init__  # type: ignore[misc]  # no subclass has another
+
+        @functools.wraps(made)
+        def init(self: Any, *fields: Any, **named: Any) -> None:
             first = fields[0] if fields else None
             if isinstance(first, (int, float)) or (of == "a tuple" and callable(first)):
                 given = ", ".join(map(shown, fields))
                 raise ArgumentError(
                     f"{kind.__name__}: got {given}; want {of}. Use wk.nn.{maker}({given})."
                 )
-            return object.__new__(cls)
+            made(self, *fields, **named)
 
-        kind.__new__ = new  # type: ignore[assignment]  # checkers see the class as it was
+        setattr(kind, "__init__", init)  # noqa: B010  checkers see the class as it was
         return kind
 
     return refusing

@@ -11,6 +11,7 @@ from wgsl_kernels.engine.execution.creation import as_floats, tensor
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.nn.fields import count, made_by, shown_by_fields
 from wgsl_kernels.nn.projection import Dense, dense
+from wgsl_kernels.ops.indexing.rotary import rotary_embedding
 from wgsl_kernels.ops.linear_algebra import attention
 from wgsl_kernels.ops.shapes import creation, ranges
 
@@ -99,10 +100,16 @@ class MultiHeadAttention:
         mask: TensorLike | None = None,
         causal: bool = False,
         cache: None = None,
+        rotary: tuple[TensorLike, TensorLike] | None = None,
     ) -> Tensor: ...
     @overload
     def __call__(
-        self, x: TensorLike, *, mask: TensorLike | None = None, cache: KeyValueCache
+        self,
+        x: TensorLike,
+        *,
+        mask: TensorLike | None = None,
+        cache: KeyValueCache,
+        rotary: tuple[TensorLike, TensorLike] | None = None,
     ) -> tuple[Tensor, KeyValueCache]: ...
     def __call__(
         self,
@@ -112,6 +119,7 @@ class MultiHeadAttention:
         mask: TensorLike | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
+        rotary: tuple[TensorLike, TensorLike] | None = None,
     ) -> Tensor | tuple[Tensor, KeyValueCache]:
         """Return what each element of ``x`` draws from the elements of ``context``.
 
@@ -124,13 +132,15 @@ class MultiHeadAttention:
             cache: The keys and values of the positions before ``x``, of `make_cache`: then ``x`` is
                 the next positions, each attends to itself and those before, and the cache of the
                 positions after is returned, too.
+            rotary: Cosines and sines by which queries and keys are turned at their positions, each
+                [positions, half], as `rotary_angles` gives them.
 
         Returns:
             [batch, steps, features]; with a cache also the next one.
 
         Raises:
             ShapeError: The shapes do not fit.
-            ArgumentError: A cache is given with ``context``.
+            ArgumentError: A cache, or ``rotary``, is given with ``context``.
         """
         given = as_floats(x)
         if given.ndim != 3:
@@ -142,10 +152,21 @@ class MultiHeadAttention:
             raise ArgumentError(
                 "MultiHeadAttention: a cache keeps positions of x; want it without context."
             )
+        if rotary is not None and context is not None:
+            raise ArgumentError(
+                "MultiHeadAttention: rotary turns positions of x; want it without context."
+            )
         source = given if context is None else as_floats(context)
         queries = _split(self.query(given), self.heads)
         keys = _split(self.key(source), self.key_heads)
         values = _split(self.value(source), self.key_heads)
+        if rotary is not None:
+            places = ranges.arange(given.shape[1], dtype="int32")
+            places = places if cache is None else places + cache.position
+            cos, sin = rotary
+            queries, keys = (
+                rotary_embedding(one, cos, sin, positions=places) for one in (queries, keys)
+            )
         if cache is None:
             found = attention.scaled_dot_product_attention(
                 queries, keys, values, mask=mask, causal=causal

@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with, wants_signature
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.modules.source import text_given
-from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue, declare_product, multiply
+from wgsl_kernels.backends.webgpu.products.dispatching import declare_product, multiply
 from wgsl_kernels.backends.webgpu.products.tilings import LONGEST_UNBROKEN, Product
 from wgsl_kernels.backends.webgpu.products.written import (
     OWN_FIELDS,
@@ -147,8 +147,9 @@ class ProductForm:
             spec.dtype,
             params=fields,
             layout=written.layout,
-            epilogue=Epilogue(configuration=extra, fields={}, adds=add),
             configuration=own,
+            of_whole=extra,
+            add=add,
             notes=[*notes, *([unbroken] if unbroken else ())],
         )
 
