@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.wgsl.errors.notebook import folder_of, is_cell, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
+
+_purpose: ContextVar[str] = ContextVar("purpose", default="")
+"""What ops are called for, where errors say it: see `called_for`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,17 @@ def caller(depth: int = 1) -> Origin:
 def user_line() -> str:
     """Return ``file:line`` of the nearest frame outside this package: who called the op."""
     file, line = user_place()
-    return f"{file}:{line}" if line else file
+    return f"{file}:{line}{_purpose.get()}" if line else file
+
+
+@contextmanager
+def called_for(purpose: str) -> Iterator[None]:
+    """Have errors of the ops within say, behind the user's line, what they are called for."""
+    token = _purpose.set(f", {purpose}")
+    try:
+        yield
+    finally:
+        _purpose.reset(token)
 
 
 def call_line() -> str:

@@ -237,6 +237,31 @@ def _take_along_axis(
     return ops.moveaxis(found, -1, axis)
 
 
+def _rotary(
+    x: Tensor,
+    cos: Tensor,
+    sin: Tensor,
+    positions: Tensor | None = None,
+    *,
+    interleaved: bool,
+    axis: int,
+    inverse: bool,
+) -> Tensor:
+    at, half = axis % x.ndim, cos.shape[-1]
+    if positions is not None:
+        cos, sin = ops.take(cos, positions, axis=0), ops.take(sin, positions, axis=0)
+    where = [1] * x.ndim
+    where[at], where[-1] = x.shape[at], half
+    where[0] = x.shape[0] if cos.ndim == 3 else where[0]
+    c, s = ops.reshape(cos, where), ops.reshape(-sin if inverse else sin, where)
+    ends = (*x.shape[:-1], half, 2) if interleaved else (*x.shape[:-1], 2, half)
+    pairs = -1 if interleaved else -2
+    one, two = ops.unstack(ops.reshape(x[..., : 2 * half], ends), axis=pairs)
+    turned = ops.stack([one * c - two * s, two * c + one * s], axis=pairs)
+    rest = x[..., 2 * half :]
+    return ops.concat([ops.reshape(turned, (*x.shape[:-1], 2 * half)), rest], axis=-1)
+
+
 def _segment_sum(x: Tensor, segment_ids: Tensor, *, num_segments: int) -> Tensor:
     """Add rows into zeros, with one more for those of no segment."""
     outside = ops.logical_or(segment_ids < 0, segment_ids >= num_segments)
@@ -264,6 +289,7 @@ COMPOSITIONS: Mapping[str, Composition] = MappingProxyType(
         "ResizeBilinearGrad": _resize_grad("ResizeBilinear"),
         "ResizeNearestNeighborGrad": _resize_grad("ResizeNearestNeighbor"),
         "Roll": _roll,
+        "RotaryEmbedding": _rotary,
         "SearchSorted": _search,
         "Sort": _sort,
         "SpaceToBatchND": _space_to_batch,

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
+from wgsl_kernels.engine.environment.origin import called_for
 from wgsl_kernels.engine.execution.creation import as_floats, tensor
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.nn.fields import count, shown_by_fields
-from wgsl_kernels.nn.linear import Dense, dense
+from wgsl_kernels.nn.fields import count, made_by, shown_by_fields
+from wgsl_kernels.nn.projection import Dense, dense
 from wgsl_kernels.ops.indexing.rotary import rotary_embedding
 from wgsl_kernels.ops.linear_algebra import attention
 from wgsl_kernels.ops.shapes import creation, ranges
@@ -40,15 +41,25 @@ class KeyValueCache:
         """Return the cache with the keys and values of the next positions.
 
         Raises:
-            IndexOutOfRange: There are more than the cache is long; it is told when values are read.
+            ShapeError: They are of another batch, or more than the cache is long.
+            IndexOutOfRange: There is no room left for them; on a GPU it is raised by the next read.
         """
+        batch, heads, length, size = self.keys.shape
         steps = keys.shape[-2]
+        if keys.shape != (batch, heads, steps, size) or steps > length:
+            raise ShapeError(
+                f"KeyValueCache: keys has shape {show(keys.shape)}; want "
+                f"[{batch}, {heads}, at most {length}, {size}], as the cache was made for. "
+                "Make one for another batch or length with make_cache(batch, length)."
+            )
         places = self.position + ranges.arange(steps, dtype="int32")
-        return KeyValueCache(
-            self.keys.at[:, :, places].set(keys),
-            self.values.at[:, :, places].set(values),
-            self.position + steps,
-        )
+        full = f"for a KeyValueCache of {length} positions, which has no room for {steps} more"
+        with called_for(full):
+            return KeyValueCache(
+                self.keys.at[:, :, places].set(keys),
+                self.values.at[:, :, places].set(values),
+                self.position + steps,
+            )
 
     def mask(self, steps: int) -> Tensor:
         """Return which positions the last ``steps`` of them may attend to, [steps, length]."""
@@ -57,6 +68,7 @@ class KeyValueCache:
         return length <= places.reshape((steps, 1))
 
 
+@made_by("multi_head_attention")
 @dataclass(eq=False, repr=False)
 class MultiHeadAttention:
     """Attention whose queries, keys and values are made by dense layers.

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
-from wgsl_kernels.nn.fields import count, shown_by_fields, zeros
+from wgsl_kernels.engine.values.dtypes import INTEGERS
+from wgsl_kernels.nn.fields import count, made_by, shown_by_fields, zeros
 from wgsl_kernels.nn.initializers import glorot_uniform
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.random import random
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.ops.random.streams import Generator
 
 
+@made_by("dense")
 @dataclass(eq=False, repr=False)
 class Dense:
     """``x @ weight + bias``.
@@ -75,6 +78,7 @@ def dense(
     return Dense(weight, zeros(outputs) if bias else None)
 
 
+@made_by("embedding")
 @dataclass(eq=False, repr=False)
 class Embedding:
     """Rows of a matrix by their numbers.
@@ -94,7 +98,12 @@ class Embedding:
             DTypeError: ``ids`` are no integers.
             IndexOutOfRange: One is not the number of a row.
         """
-        return gather.take(self.weight, ids, axis=0)
+        rows = as_tensor(ids)
+        if rows.dtype not in INTEGERS:
+            raise DTypeError(
+                f"Embedding: ids has dtype {rows.dtype}; want integers, the numbers of rows."
+            )
+        return gather.take(self.weight, rows, axis=0)
 
 
 def embedding(
