@@ -297,7 +297,7 @@ def _register_shader(
 
 
 def _register_with(kernel: Kernel, form: str, derived: Sequence[str], override: bool) -> None:
-    """Register a kernel of a form and what is derived of it, or nothing where any of that raises."""
+    """Register a kernel of a form and what is derived of it, or nothing where that raises."""
     registering = [_derivers[f"{form} {what}"](kernel.func) for what in derived]
     add_kernel(kernel, override=override)
     for register in registering:
