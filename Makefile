@@ -98,7 +98,7 @@ test-mode-unfused test-mode-fused test-mode-captured: test-mode-%: $(SETUP)
 # What a browser runs, on this machine's adapter: see tests/portable_device.py.
 test-mode-portable: $(SETUP)
 	WGSL_KERNELS_LIMITS=default WGSL_KERNELS_TEST_ENGINE=portable $(PYTEST) \
-		tests/test_samples.py tests/test_fused_samples.py tests/test_captured_samples.py
+		tests/test_samples.py -k "plain or fused_ or replay"
 
 .PHONY: lint
 lint: $(SETUP) ## ruff, mypy, pyright, import-linter and typos
@@ -115,9 +115,10 @@ other-compilers: $(SETUP) ## Link the templates with npm's wesl and compile them
 	python -m tests.templates.other_compilers
 
 .PHONY: browser
-browser: $(SETUP) ## Export programs and run them in Node and in headless Chromium, held against Python
+browser: $(SETUP) ## Run exported programs in Node and in Chromium, and saved models in TensorFlow.js
 	scripts/setup_system.sh chromium $$(command -v npm > /dev/null || echo nodejs npm)
 	python -m tests.web.browser
+	python -m tests.graph_models.saved
 
 .PHONY: docs
 docs: $(SETUP) ## Build docs/_build/html; a warning is an error

@@ -15,7 +15,7 @@ from benchmarks.peers.process import PeerError, PeerProcess
 ROUNDS = (3, 25)
 """At least so many turns, and at most."""
 SLOW_SECONDS = 1.0
-"""A sample of this length is not repeated more often than at least."""
+"""A sample of this length is not repeated more often than its item asks for."""
 PREPARE_SECONDS = 90.0
 REST_SECONDS = 0.05
 """Between two peers, until the threads of the one before sleep: OpenBLAS spins for 27 ms."""
@@ -48,6 +48,8 @@ def measure(
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         reference: list[Array] | None = None
         for peer in peers:
+            if peer.name not in item.peers:
+                continue
             if peer.name in item.without:
                 found[peer.name] = {"left_out": item.without[peer.name]}
                 continue
@@ -55,13 +57,14 @@ def measure(
                 own = Path(folder, peer.name)
                 own.mkdir()
                 results, first = peer.prepare(item, own, PREPARE_SECONDS, tiny=tiny)
+                off = 0.0
                 for result in results.values():
                     reference = reference or result
-                    check(result, reference)
+                    off = max(off, check(result, reference))
             except (PeerError, WrongResultError) as error:
                 found[peer.name] = {"error": str(error)}
                 continue
-            found[peer.name] = {"first_seconds": round(first, 3)}
+            found[peer.name] = {"first_seconds": round(first, 3), "off": float(f"{off:.2g}")}
             turns += [_Turn(peer, variant) for variant in results]
     _take_turns(item, turns, found, seconds)
     for peer in {turn.peer for turn in turns}:
@@ -74,28 +77,34 @@ class WrongResultError(Exception):
     """A peer's result is not the reference's."""
 
 
-def check(result: Sequence[Array], reference: Sequence[Array]) -> None:
+def check(result: Sequence[Array], reference: Sequence[Array]) -> float:
     """Compare a result with the reference, array by array, laid out flat.
+
+    Returns:
+        How far it is off at most, as a part of the largest value of its array.
 
     Raises:
         WrongResultError: They differ by more than a thousandth of the largest value.
     """
+    most = 0.0
     for one, wanted in zip(result, reference, strict=True):
         if one.size != wanted.size:
             raise WrongResultError(f"its result has {one.size:,} elements, not {wanted.size:,}")
         exact = np.asarray(wanted, np.complex128).ravel()
-        largest = np.abs(exact).max(initial=0.0)
+        largest = max(np.abs(exact).max(initial=0.0), 1e-30)
         off = np.abs(np.asarray(one, np.complex128).ravel() - exact).max(initial=0.0)
-        if not off <= CLOSE * max(largest, 1e-30):
+        if not off <= CLOSE * largest:
             raise WrongResultError(
                 f"its result is off by {off:.3g} where the largest is {largest:.3g}"
             )
+        most = max(most, float(off / largest))
+    return most
 
 
 def _take_turns(
     item: Item, turns: list[_Turn], found: dict[str, dict[str, Any]], seconds: float
 ) -> None:
-    least, most = ROUNDS
+    least, most = max(ROUNDS[0], item.rounds), ROUNDS[1]
     start = time.perf_counter()
     for done in range(most):
         if done >= least and time.perf_counter() - start > seconds:
@@ -103,7 +112,7 @@ def _take_turns(
         for turn in turns:
             name = turn.peer.name
             slow = turn.samples and min(turn.samples) * item.calls > SLOW_SECONDS * 1e3
-            if "error" in found[name] or (slow and done >= least - 1):
+            if "error" in found[name] or (slow and done >= item.rounds):
                 continue
             time.sleep(REST_SECONDS)
             try:

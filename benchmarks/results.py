@@ -42,19 +42,26 @@ def short_name(adapter: Mapping[str, str]) -> str:
     return f"{adapter['name'].split(' (')[0]} through {adapter['backend']}"
 
 
-def milliseconds(results: Results, item: str, peer: str) -> float | None:
-    """Return a peer's least time for an item; None where it has none."""
-    found: float | None = results.get("items", {}).get(item, {}).get(peer, {}).get("ms")
+def fact(results: Results, item: str, peer: str, key: str) -> float | None:
+    """Return one number of a peer for an item; None where it has none."""
+    found: float | None = results.get("items", {}).get(item, {}).get(peer, {}).get(key)
     return found
 
 
-def best_of_ours(results: Results, item: str) -> float | None:
-    """Return our least time on the GPU, eager or captured."""
-    both = (milliseconds(results, item, name) for name in ("ours", "captured"))
+def milliseconds(results: Results, item: str, peer: str, *, key: str = "ms") -> float | None:
+    """Return a peer's least time for an item, or its ``"median_ms"``; None where it has none."""
+    return fact(results, item, peer, key)
+
+
+def best_of_ours(results: Results, item: str, *, key: str = "ms") -> float | None:
+    """Return our least time on the GPU, or median, eager or captured."""
+    both = (milliseconds(results, item, name, key=key) for name in ("ours", "captured"))
     return min((one for one in both if one is not None), default=None)
 
 
-def times_faster(results: Results, item: str, than: str, ours: str = "best") -> float | None:
+def times_faster(
+    results: Results, item: str, than: str, ours: str = "best", *, key: str = "ms"
+) -> float | None:
     """Return how many times faster ours is than a peer: its time divided by ours.
 
     Args:
@@ -62,9 +69,13 @@ def times_faster(results: Results, item: str, than: str, ours: str = "best") -> 
         item: The item's name.
         than: The peer.
         ours: ``"best"`` of eager and captured, or a peer's name, as ``"ours-cpu"``.
+        key: ``"ms"``, the least of all turns, or ``"median_ms"``.
     """
-    own = best_of_ours(results, item) if ours == "best" else milliseconds(results, item, ours)
-    other = milliseconds(results, item, than)
+    if ours == "best":
+        own = best_of_ours(results, item, key=key)
+    else:
+        own = milliseconds(results, item, ours, key=key)
+    other = milliseconds(results, item, than, key=key)
     return None if own is None or other is None else other / own
 
 

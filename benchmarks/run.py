@@ -13,15 +13,17 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from benchmarks import conductor, items, results, table, targets
+from benchmarks.items.item import PEERS as OF_PROGRAMS
 from benchmarks.items.item import Item
 from benchmarks.peers.process import PeerError, PeerProcess
-from benchmarks.peers.setup import HOME, PYTHON_PEERS, ROOT, set_up
+from benchmarks.peers.setup import HOME, ROOT, set_up
+from benchmarks.starts import Starts
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -30,10 +32,10 @@ from rich.table import Table
 README = ROOT / "README.md"
 PAGES = ROOT / "docs" / "benchmarks"
 BEGIN, END = "<!-- figures:begin -->\n", "<!-- figures:end -->"
-PEERS = ("numpy", "torch", "ours-cpu", "limit", "ours", "captured", "tfjs", "tinygrad")
-"""In the order in which they are prepared and timed: the first one is the reference."""
+PEERS = ("ort-cpu", *OF_PROGRAMS, "ort")
+"""In the order in which they are prepared and timed: an item's first one is its reference."""
 MEASURES = ("host_cost", "steady", "import_time", "ceilings", "recurrence", "first_result")
-MINUTES = 20.0
+MINUTES = 45.0
 MEASURES_SECONDS = 180.0
 """Kept back for what is measured beside the items."""
 ITEM_SECONDS = (0.5, 8.0)
@@ -52,9 +54,10 @@ def main() -> None:
                 _renew_readme(results.load(path))
         return
     start = time.perf_counter()
-    has_items = bool(items.chosen(options.items, large=True))
-    driver, missing = set_up(console.print, PYTHON_PEERS if has_items else ())
-    peers, facts = _start(options.peers.split(",") if has_items else [], driver, missing)
+    wanted = {name for item in items.chosen(options.items, large=True) for name in item.peers}
+    wanted &= set(options.peers.split(","))
+    driver, missing = set_up(console.print, wanted or ("tfjs",))
+    peers, facts = _start(wanted, driver, missing)
     ours = facts["ours"]
     adapter = {name: ours[name] for name in ("driver", "backend", "type")}
     adapter["name"] = ours["adapter"]
@@ -75,7 +78,10 @@ def main() -> None:
                 if name not in ("adapter", "driver", "backend", "type")
             },
         },
-        "missing": {**(found.get("missing", {}) if not has_items else {}), **missing},
+        "missing": {
+            **{name: why for name, why in found.get("missing", {}).items() if name not in wanted},
+            **missing,
+        },
     }
     chosen = items.chosen(options.items, large=adapter["type"] != "CPU")
     measures = options.measures.split(",") if options.measures else []
@@ -119,7 +125,7 @@ def _render(path: Path) -> Path:
 
 
 def _start(
-    names: list[str], driver: dict[str, str], missing: dict[str, str]
+    names: Collection[str], driver: dict[str, str], missing: dict[str, str]
 ) -> tuple[list[PeerProcess], dict[str, dict[str, str]]]:
     """Start the peers; one that does not answer goes to ``missing``."""
     peers, facts = [], {}
@@ -142,6 +148,7 @@ def _measured(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield each item's name and what was found, along with its row of the table."""
     start = time.perf_counter()
+    starts = Starts(HOME / "bytecode")
     columns = TextColumn("{task.description:>18}"), BarColumn(), MofNCompleteColumn()
     with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as progress:
         task = progress.add_task("", total=len(chosen))
@@ -156,6 +163,8 @@ def _measured(
             least, most = ITEM_SECONDS
             share = max(least, min(most, left / (len(chosen) - done) / 2))  # half is preparing
             found = conductor.measure(item, peers, share)
+            if item.name in items.GRAPHS:
+                starts.measure(item, peers, found)
             progress.print(_row(item.name, found))
             yield item.name, found
 

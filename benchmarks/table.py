@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from benchmarks.items import ITEMS
+from benchmarks.items import GRAPHS, ITEMS
 from benchmarks.results import (
     Results,
     best_of_ours,
+    fact,
     geometric_mean,
     in_words,
     milliseconds,
@@ -23,8 +24,10 @@ TITLES = {
     "ours": "ours, eager",
     "captured": "ours, captured",
     "limit": "raw WGSL",
+    "ort-cpu": "ONNX Runtime, CPU",
+    "ort": "ONNX Runtime, WebGPU",
 }
-"""The peers in the order of the columns; the first three run on the CPU, the others on the GPU."""
+"""The peers in the order of the columns; the first three and the last but one run on the CPU."""
 PEERS_IN_WORDS = {"ours": "ours", "tfjs": "TensorFlow.js", "opening": "importing and opening alone"}
 """The peers among new processes."""
 PICTURES_HERE = "### Times\n"
@@ -35,7 +38,10 @@ VERDICTS = {True: "met", False: "**not met**", None: "not measured"}
 def markdown(results: Results) -> str:
     """Return everything that one adapter's results say, as a page's part."""
     parts = [*_head(results), "", "### Targets", "", *targets(results), ""]
-    parts += [PICTURES_HERE, LEGEND, "", *times(results), "", "### Other measures", ""]
+    parts += [PICTURES_HERE, LEGEND, "", *times(results), ""]
+    if any(name in results["items"] for name in GRAPHS):
+        parts += ["### Models of ONNX", "", GRAPHS_LEGEND, "", *graphs(results), ""]
+    parts += ["### Other measures", ""]
     return "\n".join([*parts, *measures(results), ""])
 
 
@@ -43,6 +49,14 @@ LEGEND = """\
 Milliseconds of one call, the least of all turns; bold is the better of ours on the GPU. "Faster
 than TensorFlow.js" is its time divided by that one, "of the limit's speed" the raw shader's time
 divided by it. A dash: left out, for the reason that the item gives."""
+
+
+GRAPHS_LEGEND = """\
+Medians of the turns: milliseconds of one call, from NumPy's arrays to NumPy's arrays. "Faster" is
+ONNX Runtime's time divided by ours, both on a GPU or both on the CPU. "Off" is the largest
+difference from ONNX Runtime's CPU provider, as a part of the largest value. "Cold" is how many
+seconds a new process takes to its first output where the caches on disk are empty, "again" where
+that process has filled them: ours, then ONNX Runtime's."""
 
 
 def _head(results: Results) -> Iterator[str]:
@@ -66,7 +80,8 @@ def targets(results: Results) -> Iterator[str]:
 
 def times(results: Results) -> Iterator[str]:
     """Yield the lines of the table of times, a row per item."""
-    peers = [name for name in TITLES if any(name in row for row in results["items"].values())]
+    rows = [row for name, row in results["items"].items() if name in ITEMS]
+    peers = [name for name in TITLES if any(name in row for row in rows)]
     heads = [TITLES[name] for name in peers]
     yield f"| ms | {' | '.join(heads)} | faster than TensorFlow.js | of the limit's speed |"
     yield f"|---|{'---:|' * (len(heads) + 2)}"
@@ -94,6 +109,45 @@ def _cell(results: Results, item: str, peer: str) -> str:
         return f"**{in_digits(taken)}**" if best else in_digits(taken)
     facts = results["items"][item].get(peer, {})
     return "fails" if "error" in facts else "–"
+
+
+def graphs(results: Results) -> Iterator[str]:
+    """Yield the lines of the table of ONNX's models, a row per item."""
+    columns = ("ort", "ours", "ort-cpu", "ours-cpu")
+    heads = [*(TITLES[name] for name in columns[:1]), "ours, webgpu", "faster"]
+    heads += [TITLES["ort-cpu"], TITLES["ours-cpu"], "faster", "off: ours, ONNX Runtime's"]
+    heads += ["cold, s", "again, s"]
+    yield f"| ms | {' | '.join(heads)} |"
+    yield f"|---|{'---:|' * len(heads)}"
+    known = [name for name in GRAPHS if name in results["items"]]
+    pairs = (("ort", "ours"), ("ort-cpu", "ours-cpu"))
+    for name in known:
+        cells = []
+        for than, own in pairs:
+            cells += [_median(results, name, peer) for peer in (than, own)]
+            ratio = times_faster(results, name, than, own, key="median_ms")
+            cells.append("" if ratio is None else f"{in_digits(ratio)}×")
+        for key, form in (
+            ("off", "{:.0e}"),
+            ("cold_seconds", "{:.1f}"),
+            ("again_seconds", "{:.1f}"),
+        ):
+            both = (fact(results, name, peer, key) for peer in ("ours", "ort"))
+            cells.append(", ".join("–" if one is None else form.format(one) for one in both))
+        yield f"| {name} | {' | '.join(cells)} |"
+    means = [
+        geometric_mean(times_faster(results, name, *pair, key="median_ms") for name in known)
+        for pair in pairs
+    ]
+    first, second = ("" if one is None else f"**{in_digits(one)}×**" for one in means)
+    yield f"| geometric mean | | | {first} | | | {second} | | | |"
+
+
+def _median(results: Results, item: str, peer: str) -> str:
+    taken = fact(results, item, peer, "median_ms")
+    if taken is not None:
+        return in_digits(taken)
+    return "fails" if "error" in results["items"][item].get(peer, {}) else "–"
 
 
 def figures(results: Results) -> Iterator[str]:

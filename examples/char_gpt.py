@@ -6,7 +6,6 @@ the first layer looks at, and what the network writes.
 
 import argparse
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +90,7 @@ def learn(model: wk.nn.Sequential, text: np.ndarray, steps: int, batch: int) -> 
     windows = sliding_window_view(text, CONTEXT + 1)
     data = wk.data.batches(windows, None, batch, shuffle=True, drop_last=True)
     losses: list[float] = []
-    for window in islice(chain.from_iterable(repeat(data)), steps):
+    for window in data.steps(steps):
         losses.append(step(window).item())
         if len(losses) % 25 == 0:
             print(f"step {len(losses):4}  loss {np.mean(losses[-25:]):.5f}")

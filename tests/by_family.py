@@ -32,7 +32,7 @@ def arguments() -> dict[str, list[str]]:
         if rows:
             words = " or ".join(f"[{kernel}-" for kernel in sorted({one.kernel for one in rows}))
             family = name.removeprefix(f"{samples.__name__}.")
-            found[family] = ["tests/test_samples.py", "-k", words]
+            found[family] = ["tests/test_samples.py", "-m", "plain", "-k", words]
     return found
 
 

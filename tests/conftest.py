@@ -18,6 +18,7 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.registry import registry
 
 ROOT = Path(__file__).resolve().parents[1]
+pytest.register_assert_rewrite("tests.samples")  # whose checks assert, in no file of tests
 
 # Set before anything loads a driver. A new pipeline costs 30 ms to compile, 1 ms from this cache.
 CACHE = Path(os.environ.setdefault("MESA_SHADER_CACHE_DIR", str(ROOT / "build" / "mesa-cache")))

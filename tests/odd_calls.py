@@ -30,6 +30,10 @@ def _matrix() -> wk.Tensor:
     return wk.tensor([[0.5, 1.5, -2.0], [3.0, 0.25, 1.0]])
 
 
+def _codes() -> wk.Tensor:
+    return wk.tensor([[1, 2], [3, 255]], dtype="uint8")
+
+
 def _is(value: Any) -> Callable[[], Any]:
     return lambda: value
 
@@ -185,6 +189,17 @@ _OWN: dict[str, dict[str, Callable[[], Any]]] = {
     "broadcast_to": {"shape": _is((2, 2, 3))}, "squeeze": {"x": lambda: wk.ones((1, 3))},
     "variable": {"values": _matrix}, "get_gradient": {"name": _is("Add")},
     "get_kernel": {"name": _is("Add")},
+    "widen": {"x": _codes, "kind": _is("uint4"), "size": _is(3)},
+    "matmul_nbits": {
+        "a": lambda: wk.ones((2, 3)), "b": _codes, "scales": lambda: wk.ones((2, 2)),
+        "zero_points": _is(7), "kind": _is("uint4"), "block_size": _is(2), "size": _is(3),
+    },
+    "quantize_nbits": {"bits": _is(4), "block_size": _is(2), "symmetric": _is(True)},
+    "rotary_angles": {"length": _is(3), "size": _is(4), "base": _is(100.0)},
+    "rotary_embedding": {
+        **dict.fromkeys(["cos", "sin"], lambda: wk.ones((3, 1))), "axis": _is(-2),
+        "positions": lambda: wk.tensor([2, 0]), "interleaved": _is(True),
+    },
 }  # fmt: skip
 
 ELSEWHERE = {

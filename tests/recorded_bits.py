@@ -18,7 +18,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tests.test_fused_samples import changed, flowing_gradients, unchanged
+from tests.samples.check import on_device
+from tests.samples.fused import between_maps, gradients_of
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
@@ -29,7 +30,7 @@ from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from wgsl_kernels.testing import Sample
 
@@ -102,22 +103,14 @@ def _eager(sample: Sample, layout: str) -> Any:
         return _read(sample.f(*tensors_for(arrays_for(sample), layout), **sample.attrs))
 
 
-def _between(sample: Sample) -> Callable[..., Any]:
-    def between(*inputs: wk.Tensor) -> Any:
-        given = [unchanged(one) for one in inputs]
-        return [changed(one) for one in tensors_in(sample.f(*given, **sample.attrs))]
-
-    return between
-
-
 def _fused(sample: Sample) -> Any:
     with _mode("always"):
-        return _read(_between(sample)(*tensors_for(arrays_for(sample))))
+        return _read(between_maps(sample)(*tensors_for(arrays_for(sample))))
 
 
 def _captured(sample: Sample) -> Any:
     with _mode("auto"):
-        fast = wk.capture(_between(sample))
+        fast = wk.capture(between_maps(sample))
         inputs = tensors_for(arrays_for(sample))
         _read(fast(*inputs))
         result = _read(fast(*inputs))
@@ -127,16 +120,14 @@ def _captured(sample: Sample) -> Any:
 
 def _gradients(sample: Sample) -> Any:
     with _mode("never"):
-        return _read(flowing_gradients(sample)(*tensors_for(arrays_for(sample))))
+        return _read(gradients_of(sample)(*tensors_for(arrays_for(sample))))
 
 
 def record(*, only_new: bool) -> None:
     """Write the file of the adapter in use and print what differs from the one before."""
-    from tests.test_captured_samples import SAMPLES
-
     before = recorded()
     after = dict(before) if only_new else {}
-    rows = [one for one in SAMPLES if one.kernel not in ON_HOST and one.id not in after]
+    rows = [one for one in on_device() if one.kernel not in ON_HOST and one.id not in after]
     for count, sample in enumerate(rows, 1):
         after[sample.id] = hashes(sample)
         print(f"\r{count} of {len(rows)} rows", end="", file=sys.stderr, flush=True)

@@ -24,15 +24,11 @@ COPIED = (
 )
 SUITES = (
     "numerics",
-    "test_captured_samples.py",
     "test_coverage.py",
     "test_documents.py",
-    "test_edges.py",
-    "test_fused_samples.py",
     "test_names.py",
     "test_odd_arguments.py",
     "test_public_api.py",
-    "test_recorded_bits.py",
     "test_samples.py",
     "webgpu/test_wgsl_grammar.py",
 )

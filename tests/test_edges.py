@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.modes import rows
+from tests.samples.edges import classes_of, values
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.text.operands import classify
-from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.programs import building
-from wgsl_kernels.engine.tensors.scopes import tensors_in
-from wgsl_kernels.testing import Sample, assert_close
-from wgsl_kernels.testing.inputs import call_of
+from wgsl_kernels.testing import assert_close
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
 
 Array = np.ndarray[Any, Any]
 Function = Callable[..., Any]
 INF, NAN = math.inf, math.nan
 GPU = pytest.mark.parametrize("backend", ["webgpu"])
-
-
-def values(f: Function, arrays: Sequence[Array], backend: str) -> list[Array]:
-    """Return what ``f`` gives on a backend that may not fall back."""
-    with wk.use_backend(backend), wk.config.using(fallback="error"):
-        return [one.numpy() for one in tensors_in(f(*[wk.tensor(one) for one in arrays]))]
 
 
 def agree(f: Function, *arrays: Array, ulp: float = 16, atol: float = 0.0) -> list[Array]:
@@ -148,49 +135,6 @@ def test_every_pair_of_ranks_broadcasts(a: int, b: int, backend: str) -> None:
     assert_close(values(wk.subtract, [x, y], backend)[0], x - y)
 
 
-SPECIAL = np.array(
-    [NAN, INF, -INF, 0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 3e38, -3e38, 1.2e-38], np.float32
-)
-
-
-def _is_map(sample: Sample) -> bool:
-    kernel = wk.get_kernel(sample.kernel, "webgpu")
-    return (
-        kernel is not None
-        and isinstance(kernel.func, ShaderKernel)
-        and classify(kernel.func.source) == "map"
-        and set(sample.input_dtypes) == {"float32"}
-        and len(sample.shapes) in (1, 2)
-    )
-
-
-MAPS = [
-    (name, next(own))
-    for name, own in itertools.groupby(filter(_is_map, rows()), lambda row: row.kernel)
-]
-
-
-@GPU
-@pytest.mark.parametrize("sample", [row for _, row in MAPS], ids=[name for name, _ in MAPS])
-def test_nan_and_infinity_come_out_alike(sample: Sample, backend: str) -> None:
-    pairs = np.broadcast_arrays(SPECIAL, SPECIAL.reshape(-1, 1))
-    grid = [np.array(one) for one in pairs] if len(sample.shapes) == 2 else [SPECIAL]
-    f = call_of(sample)
-
-    (cpu,), (gpu,) = values(f, grid, "cpu"), values(f, grid, backend)
-    assert _classes(gpu).tolist() == _classes(cpu).tolist()
-
-
-def _classes(y: Array) -> Array:
-    """Return 9 for NaN, else the sign of what is infinite or nearly so, and bools and ints."""
-    if y.dtype.kind == "c":
-        return np.stack([_classes(y.real), _classes(y.imag)])
-    if y.dtype.kind in "bi":
-        return y.astype(np.int32)
-    huge = np.isinf(y) | (np.abs(y) > 1e38)
-    return np.where(np.isnan(y), 9, np.where(huge, np.sign(y), 0)).astype(np.int32)
-
-
 REDUCTIONS: dict[str, Function] = {
     "sum": wk.sum,
     "mean": wk.mean,
@@ -221,7 +165,7 @@ def test_nan_and_infinity_pass_through_reductions(name: str, backend: str) -> No
             x = np.array(values_of, np.float32)
             (cpu,) = values(REDUCTIONS[name], [x], "cpu")
             (gpu,) = values(REDUCTIONS[name], [x], backend)
-            assert _classes(gpu).tolist() == _classes(cpu).tolist(), (name, row)
+            assert classes_of(gpu).tolist() == classes_of(cpu).tolist(), (name, row)
 
 
 FOLDED: dict[str, tuple[Function, tuple[tuple[int, ...], ...]]] = {

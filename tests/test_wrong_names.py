@@ -29,6 +29,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: wk.train.Adam(lr=0.1), wk.ArgumentError, "Use learning_rate"),  # type: ignore[call-arg]  # a wrong name
     (lambda: wk.train.SGD(learning_rat=1), wk.ArgumentError, "'learning_rate'"),  # type: ignore[call-arg]  # a wrong name
     (lambda: wk.train.SGD(0.1, momentum=0.9), wk.ArgumentError, "Use wk.train.Momentum"),  # type: ignore[call-arg]  # a wrong name
+    (lambda: wk.train.Adam(wk.nn.dense(3, 2)), wk.ArgumentError, r"minimize\(f, model\)"),  # type: ignore[arg-type]  # a habit
     (lambda: wk.zeros(2, 3), wk.DTypeError, r"A shape is one argument: \(2, 3\)"),  # type: ignore[arg-type]  # a habit
     (lambda: wk.max_pool(wk.ones((1, 4, 4, 1)), 2, pad="SAME"), wk.ArgumentError, "'same'\\?"),  # type: ignore[arg-type]  # a habit
     (lambda: wk.ones((2, 3)).cumsum(), wk.ArgumentError, r"x has 2 axes; .*x.reshape\(-1\)"),
@@ -68,6 +69,15 @@ NAMES = [
     (wk.fft, "fft2", "Use wk.fft.fftn(x, axes=(-2, -1))."),
     (wk.train, "CosineAnnealingLR", "Use wk.train.CosineDecay."),
     (wk.testing, "check_gradent", "Did you mean 'check_gradient'?"),
+    (wk.nn, "Linear", "Use wk.nn.dense(inputs, outputs)."),
+    (wk.nn, "linear", "Use wk.nn.dense(inputs, outputs)."),
+    (wk.nn, "attention", "Use wk.nn.multi_head_attention(features, heads)"),
+    (wk.nn, "mha", "Use wk.nn.multi_head_attention(features, heads)"),
+    (wk.nn, "relu", "Use wk.relu, a function."),
+    (wk.nn, "flatten", "Use lambda x: x.reshape(len(x), -1)"),
+    (wk.nn, "max_pool", "Use wk.max_pool(x, filter_size)"),
+    (wk.nn, "cross_entropy", "Use wk.sparse_softmax_cross_entropy(labels, logits)."),
+    (wk, "kl_divergence", "Use wk.sum(p * "),
     (wk.ones(1), "cuda", "Use x.to_device('webgpu')."),
     (wk.ones(1), "to", "Use x.astype(dtype), or x.to_device(name)."),
     (wk.ones(1), "view", "Use x.reshape(shape)."),

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.measures.first_result import CACHES
+from benchmarks.peers.process import CACHES
 from benchmarks.peers.setup import ROOT
 
 WORKTREES = ROOT / "build" / "compare"

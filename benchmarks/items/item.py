@@ -1,6 +1,6 @@
 """What one item of the benchmark is: sizes, arrays, and a program over the vocabulary."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 from zlib import crc32
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 Program = Callable[..., Any]
 """``program(o, **arrays)``: the work in the words of ``benchmarks/peers/vocabulary.py``."""
-Kind = Literal["program", "own", "read", "training", "upload", "download"]
+Kind = Literal["program", "own", "read", "training", "upload", "download", "graph"]
+PEERS = ("numpy", "torch", "ours-cpu", "limit", "ours", "captured", "tfjs", "tinygrad")
+"""Who runs programs, in the order in which they are prepared: the first one is the reference."""
 
 
 class Draw:
@@ -52,7 +54,8 @@ class Work:
         kind: ``"program"``: results stay on the device; ``"own"``: likewise, and the program's
             words are this library's public names; ``"read"``: they are read each time;
             ``"training"``: one step of Adam on ``variables``; ``"upload"`` and ``"download"``:
-            the input ``x`` goes to the device or comes from it.
+            the input ``x`` goes to the device or comes from it; ``"graph"``: ``program()`` returns
+            the path of a model of ONNX, which is given the inputs from NumPy each time, and read.
         variables: What a training step trains.
         by_hand: For peers without gradients: ``by_hand(variables, inputs)`` gives the loss and
             the gradients by name, in NumPy.
@@ -80,6 +83,8 @@ class Item:
         calls: How often the program runs between two waits: the same for every peer.
         fusion: What ``wk.config.fusion`` is while ours runs.
         without: Peers that are left out, by name, with the reason.
+        peers: Who takes part at all, the reference first.
+        rounds: How often each peer takes its turn at least, however slow it is.
         large: Whether it is for real GPUs only.
     """
 
@@ -91,6 +96,8 @@ class Item:
     calls: int = 8
     fusion: str = "auto"
     without: Mapping[str, str] = field(default_factory=dict)
+    peers: Sequence[str] = PEERS
+    rounds: int = 2
     large: bool = False
 
     def work(self, *, tiny: bool = False) -> Work:

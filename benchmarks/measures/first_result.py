@@ -22,14 +22,13 @@ from typing import Any, Self
 import numpy as np
 from benchmarks.conductor import check
 from benchmarks.items import ITEMS
-from benchmarks.peers.process import PeerProcess
+from benchmarks.peers.process import CACHES, PeerProcess
 from benchmarks.peers.setup import ROOT, TFJS
 
 NETWORKS = {"mlp": "mlp-step", "cnn": "cnn-step"}
 ROUNDS = 2
 STATES = ("cold", "warm", "warm", "warm")
 LONGEST = 180.0
-CACHES = ("MESA_SHADER_CACHE_DIR", "XDG_CACHE_HOME", "WGSL_KERNELS_CACHE")
 OPENING = """
 import numpy, wgpu
 adapter = wgpu.gpu.enumerate_adapters_sync()[0]

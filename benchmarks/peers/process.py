@@ -5,15 +5,19 @@ import os
 import select
 import subprocess
 import sys
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.items.item import Array, Item
 from benchmarks.peers import trace
-from benchmarks.peers.setup import ROOT, TFJS, dawn_for_python, python_of
+from benchmarks.peers.setup import ROOT, SOFTWARE_ADAPTERS, TFJS, dawn_for_python, python_of
 
 START_SECONDS = 60.0
+CACHES = ("MESA_SHADER_CACHE_DIR", "XDG_CACHE_HOME", "WGSL_KERNELS_CACHE")
+"""The variables that say where drivers and this library keep what they have compiled."""
 
 
 class PeerError(Exception):
@@ -33,6 +37,7 @@ class PeerProcess:
         self.name = name
         self._driver = driver
         self._log = log
+        self._started_with: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     def facts(self) -> dict[str, str]:
@@ -52,6 +57,28 @@ class PeerProcess:
         answer = self._ask(request, seconds)
         results = {name: [_read(one) for one in files] for name, files in answer["results"].items()}
         return results, answer["first_seconds"]
+
+    def first_output(
+        self, item: Item, caches: Path, variables: Mapping[str, str], seconds: float
+    ) -> float:
+        """Start a new process, and return after how many seconds ``item`` has its first results.
+
+        Args:
+            item: What it runs; once, and nothing before.
+            caches: The folder of its caches on disk; its results go there too.
+            variables: Further variables of its environment.
+            seconds: How long it may take.
+        """
+        self.close()
+        self._started_with = {**dict.fromkeys(CACHES, str(caches)), **variables}
+        request = {"do": "prepare", "folder": str(caches), "item": item.name, "tiny": False}
+        start = time.perf_counter()
+        try:
+            self._ask({**request, "runs": 1}, seconds)
+            return time.perf_counter() - start
+        finally:
+            self.close()
+            self._started_with = {}
 
     def time(self, calls: int, variant: str, seconds: float) -> dict[str, float]:
         """Return milliseconds of one call: ``ms``, and of Python's peers all of ``peer.Cost``."""
@@ -97,9 +124,11 @@ class PeerProcess:
 
     def _start(self) -> subprocess.Popen[bytes]:
         here = Path(__file__).parent
-        environment = {**os.environ, **self._driver}
+        environment = {**os.environ, **self._driver, **self._started_with}
         if self.name == "tinygrad":
             environment |= {"DEV": "WEBGPU", "WEBGPU_PATH": str(dawn_for_python())}
+        if self.name == "ort":
+            environment |= SOFTWARE_ADAPTERS
         if self.name == "tfjs":
             command = ["node", str(here / "tfjs.mjs"), str(TFJS)]
         else:

@@ -1,28 +1,36 @@
-"""Set up the peers below build/bench: their own environments, TensorFlow.js, and a driver for Dawn.
+"""Set up the peers below build/bench: environments of their own, TensorFlow.js, and a driver.
 
 What is there already is kept. A peer that cannot be set up is named with the reason and left out.
 """
 
 import json
-import os
 import platform
-import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Collection
 from pathlib import Path
+
+from benchmarks.peers.driver import Probe, UnavailableError, driver_for, run
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "build" / "bench"
 LOCK = ROOT / "requirements.lock"
 TFJS = HOME / "tfjs"
-MESA = HOME / "mesa"
 PROBE = Path(__file__).with_name("probe.mjs")
 
 TORCH = ("torch==2.13.0", "numpy")
 TINYGRAD = ("tinygrad==0.14.0", "dawn-python==0.3.0", "numpy")
-PYTHON_PEERS = {"torch": TORCH, "tinygrad": TINYGRAD}
+ONNX_RUNTIME = ("onnxruntime==1.32.0", "onnxruntime-ep-webgpu==0.4.0", "onnx", "numpy")
+PYTHON_PEERS = {
+    "torch": TORCH,
+    "tinygrad": TINYGRAD,
+    "ort-cpu": ONNX_RUNTIME,
+    "ort": ONNX_RUNTIME,
+}
+SHARED = {"ort-cpu": "onnxruntime", "ort": "onnxruntime"}
+"""Whose environment is not called as the peer is."""
+SOFTWARE_ADAPTERS = {"ORT_WEBGPU_EP_ALLOW_SOFTWARE_ADAPTER": "1"}
+"""Without this ONNX Runtime's WebGPU provider lists real GPUs alone."""
 NODE_PACKAGES = {
     "@tensorflow/tfjs-core": "4.22.0",
     "@tensorflow/tfjs-backend-cpu": "4.22.0",
@@ -39,12 +47,8 @@ export * from '@tensorflow/tfjs-core';
 """The Node build of tfjs-core has neither gradients nor chained ops; its ES modules have both."""
 
 
-class UnavailableError(Exception):
-    """Why a peer cannot be set up here."""
-
-
 def set_up(
-    say: Callable[[str], None] = print, python_peers: Collection[str] = PYTHON_PEERS
+    say: Callable[[str], None] = print, peers: Collection[str] = (*PYTHON_PEERS, "tfjs")
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Set up TensorFlow.js, and those peers that have Python environments of their own.
 
@@ -54,23 +58,29 @@ def set_up(
     """
     HOME.mkdir(parents=True, exist_ok=True)
     missing = {}
-    for name in python_peers:
+    for name in peers:
         try:
-            _python_environment(name, PYTHON_PEERS[name], say)
+            if name in PYTHON_PEERS:
+                _python_environment(name, PYTHON_PEERS[name], say)
+            elif name == "tfjs":
+                _tensorflow_js(say)
         except UnavailableError as error:
             missing[name] = str(error)
-    driver: dict[str, str] = {}
-    try:
-        _tensorflow_js(say)
-        driver = _driver_for_dawn(say)
-    except UnavailableError as error:
-        missing["tfjs"] = str(error)
-    return driver, missing
+    probes: dict[str, Probe] = {
+        "tfjs": (["node", str(PROBE), str(TFJS)], {}),
+        "ort": (
+            [str(python_of("ort")), "-m", "benchmarks.peers.onnxruntime_peer"],
+            SOFTWARE_ADAPTERS,
+        ),
+    }
+    asked = {name: probe for name, probe in probes.items() if name in peers and name not in missing}
+    driver, refused = driver_for(asked, HOME / "mesa", say)
+    return driver, {**missing, **refused}
 
 
 def python_of(name: str) -> Path:
     """Return the interpreter of a peer's own environment."""
-    return HOME / name / "bin" / "python"
+    return HOME / SHARED.get(name, name) / "bin" / "python"
 
 
 def dawn_for_python() -> Path | None:
@@ -81,13 +91,15 @@ def dawn_for_python() -> Path | None:
 
 
 def _python_environment(name: str, packages: tuple[str, ...], say: Callable[[str], None]) -> None:
-    stamp = HOME / name / ".installed"
+    own = python_of(name).parents[1]
+    stamp = own / ".installed"
     if stamp.is_file() and stamp.read_text() == " ".join(packages):
         return
-    say(f"installing {' '.join(packages)} into {(HOME / name).relative_to(ROOT)}")
-    _run([sys.executable, "-m", "venv", "--clear", str(HOME / name)])
+    say(f"installing {' '.join(packages)} into {own.relative_to(ROOT)}")
+    locked = dict(line.split("==") for line in LOCK.read_text().splitlines() if "==" in line)
+    run([sys.executable, "-m", "venv", "--clear", str(own)])
     pip = [str(python_of(name)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    _run([*pip, "-c", str(LOCK), *packages])
+    run([*pip, *(f"{one}=={locked[one]}" if one in locked else one for one in packages)])
     stamp.write_text(" ".join(packages))
 
 
@@ -102,91 +114,12 @@ def _tensorflow_js(say: Callable[[str], None]) -> None:
     say(f"installing TensorFlow.js into {TFJS.relative_to(ROOT)}")
     TFJS.mkdir(exist_ok=True)
     (TFJS / "package.json").write_text(json.dumps({"private": True, "dependencies": NODE_PACKAGES}))
-    _run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=TFJS)
+    run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=TFJS)
     (TFJS / "entry.js").write_text(BUNDLE)
     options = ["--bundle", "--platform=node", "--format=cjs", "--main-fields=module,main"]
     options += ["--ignore-annotations", "--outfile=bundle.cjs", "--log-level=error"]
-    _run(["npx", "esbuild", "entry.js", *options], cwd=TFJS)
+    run(["npx", "esbuild", "entry.js", *options], cwd=TFJS)
     stamp.write_text(wanted)
-
-
-def _driver_for_dawn(say: Callable[[str], None]) -> dict[str, str]:
-    """Return what to set so that Dawn finds an adapter: nothing, or Mesa 25 from the backports."""
-    if (error := _probe({})) is None:
-        return {}
-    manifest = MESA / "lvp.json"
-    if not manifest.is_file():
-        say(f"Dawn refuses this system's driver ({error}); unpacking Mesa 25 for all on WebGPU")
-        _unpack_mesa(manifest)
-    driver = {"VK_DRIVER_FILES": str(manifest), "VK_ICD_FILENAMES": str(manifest)}
-    if (error := _probe(driver)) is not None:
-        raise UnavailableError(f"Dawn refuses Mesa 25 from the backports too: {error}")
-    return driver
-
-
-def _probe(driver: dict[str, str]) -> str | None:
-    """Return why Dawn finds no adapter, or None."""
-    command = ["node", str(PROBE), str(TFJS)]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env={**os.environ, **driver}, check=False
-    )
-    if done.returncode == 0:
-        return None
-    return (done.stderr.strip() or f"exit code {done.returncode}").splitlines()[-1]
-
-
-def _unpack_mesa(manifest: Path) -> None:
-    """Unpack, without installing it, the software Vulkan driver of Debian 12's backports.
-
-    Debian 12's own Mesa 22.3 lacks dynamic indexing of arrays of sampled images, which Dawn wants.
-    """
-    release = Path("/etc/os-release")
-    codename = "VERSION_CODENAME=bookworm"
-    if not release.is_file() or codename not in release.read_text() or not shutil.which("apt-get"):
-        raise UnavailableError(
-            "Dawn accepts no driver here, and this is not Debian 12 with backports"
-        )
-    for folder in ("lists/partial", "cache/archives/partial", "root"):
-        (MESA / folder).mkdir(parents=True, exist_ok=True)
-    sources = MESA / "backports.sources"
-    sources.write_text(
-        f"Types: deb\nURIs: {_debian_mirror()}\nSuites: bookworm-backports bookworm\n"
-        "Components: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n"
-    )
-    options = {
-        "Dir::Etc::sourcelist": sources,
-        "Dir::Etc::sourceparts": "/dev/null",
-        "Dir::State::lists": MESA / "lists",
-        "Dir::Cache": MESA / "cache",
-        "APT::Sandbox::User": "root",
-    }
-    apt = ["apt-get", "-qq", *(word for k, v in options.items() for word in ("-o", f"{k}={v}"))]
-    _run([*apt, "update"], cwd=MESA)
-    _run([*apt, "download", "mesa-vulkan-drivers/bookworm-backports"], cwd=MESA)
-    for package in MESA.glob("*.deb"):
-        _run(["dpkg", "-x", str(package), str(MESA / "root")])
-    library = next(MESA.glob("root/usr/lib/*/libvulkan_lvp.so"))
-    facts = {"api_version": "1.4.305", "library_path": str(library)}
-    manifest.write_text(json.dumps({"ICD": facts, "file_format_version": "1.0.0"}))
-
-
-def _debian_mirror() -> str:
-    """Return the address of the mirror that this system already uses."""
-    folder = Path("/etc/apt")
-    files = [folder / "sources.list", *sorted(folder.glob("sources.list.d/*"))]
-    text = "\n".join(file.read_text() for file in files if file.is_file())
-    found = re.search(r"https?://\S+/debian/?(?=\s)", text)
-    return found[0] if found else "http://deb.debian.org/debian"
-
-
-def _run(command: list[str], cwd: Path = ROOT) -> None:
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    done = subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, env=environment, check=False
-    )
-    if done.returncode:
-        words = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        raise UnavailableError(f"{Path(command[0]).name} {command[-1]}: {words}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Drive one peer: a request per line on standard input, an answer per line on standard output.
 
-``hello`` gives the facts; ``prepare`` makes an item ready, runs it three times and leaves the last
-result in a folder; ``time`` runs it; ``drop`` lets it go.
+``hello`` gives the facts; ``prepare`` makes an item ready, runs it three times or as often as it is
+told, and leaves the last result in a folder; ``time`` runs it; ``drop`` lets it go.
 """
 
 import argparse
@@ -32,6 +32,8 @@ PEERS: dict[str, tuple[str, str, dict[str, Any]]] = {
     ),
     "ours-cpu": ("benchmarks.peers.our_peer", "OurPeer", {"backend": "cpu"}),
     "limit": ("benchmarks.limits.limit_peer", "LimitPeer", {}),
+    "ort": ("benchmarks.peers.onnxruntime_peer", "OnnxRuntimePeer", {"provider": "webgpu"}),
+    "ort-cpu": ("benchmarks.peers.onnxruntime_peer", "OnnxRuntimePeer", {"provider": "cpu"}),
 }
 """Module, class and arguments of every peer that is written in Python."""
 
@@ -47,7 +49,7 @@ class Worker:
         """Return the peer's facts."""
         return {"facts": self._peer.facts()}
 
-    def prepare(self, item: str, folder: str, tiny: bool) -> dict[str, Any]:
+    def prepare(self, item: str, folder: str, tiny: bool, runs: int = WARM_UP) -> dict[str, Any]:
         """Make an item ready; return its variants, the first call's seconds and the results."""
         chosen = named(item)
         start = time.perf_counter()
@@ -58,7 +60,7 @@ class Worker:
             y = running.call()
             running.finish()
             first = first or time.perf_counter() - start
-            for _ in range(WARM_UP - 1):
+            for _ in range(runs - 1):
                 y = running.call()
                 running.finish()
             name = f"{variant or 'result'}".replace("/", " ")

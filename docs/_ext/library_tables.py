@@ -5,7 +5,8 @@ kernel with what it computes, ``tfjs-table`` and ``array-api-table`` map
 the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
 ``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
 functions are off, ``gradient-accuracy-table`` how far derivatives are,
-``onnx-counts``, ``onnx-left-out``, ``onnx-on-host`` and ``onnx-operators`` what of ONNX is covered.
+``onnx-counts``, ``onnx-left-out``, ``onnx-on-host`` and ``onnx-operators`` what of ONNX is covered,
+``onnx-light-models`` how its light models fare, ``saved-kernels`` what kernels are in saved models.
 At the end of a build every public name must have been documented somewhere.
 """
 
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from benchmarks import accuracy, gradient_accuracy
 from docutils import nodes
 from kernel_words import words_of
+from saved_kernels import saved_kernel_rows
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
@@ -325,9 +327,9 @@ class LedgerCounts(Table):
     rows = staticmethod(_count_rows)
 
 
-def _onnx_recorded() -> dict[str, Any]:
-    """Return what `python -m tests.from_onnx.node_tests` has recorded."""
-    file = Path(__file__).parents[1] / "_data" / "onnx_node_tests.json"
+def _onnx_recorded(name: str = "node_tests") -> dict[str, Any]:
+    """Return what `python -m tests.from_onnx.node_tests`, or ``light_models``, has recorded."""
+    file = Path(__file__).parents[1] / "_data" / f"onnx_{name}.json"
     found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     return found
 
@@ -389,6 +391,26 @@ class OnnxOperators(Table):
     rows = staticmethod(_onnx_operator_rows)
 
 
+def _onnx_light_rows() -> Iterable[Sequence[str]]:
+    for name, row in _onnx_recorded("light_models").items():
+        off, times = row["off"], row["times"]
+        yield name, f"{off['cpu']:.1e}", f"{off['webgpu']:.1e}", str(times["processor"])
+
+
+class OnnxLightModels(Table):
+    """How far logits are from those of ONNX Runtime, and how much longer `cpu` takes for them."""
+
+    head = ("Model", "cpu off by", "webgpu off by", "Processor time, times ONNX Runtime's")
+    rows = staticmethod(_onnx_light_rows)
+
+
+class SavedKernels(Table):
+    """Every kernel with the operators of ONNX and of TensorFlow that it is written as."""
+
+    head = ("Kernel", "In ONNX", "In TensorFlow.js")
+    rows = staticmethod(saved_kernel_rows)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives with Sphinx."""
     app.add_directive("public-names", PublicNames)
@@ -404,6 +426,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("onnx-left-out", OnnxLeftOut)
     app.add_directive("onnx-on-host", OnnxOnHost)
     app.add_directive("onnx-operators", OnnxOperators)
+    app.add_directive("onnx-light-models", OnnxLightModels)
+    app.add_directive("saved-kernels", SavedKernels)
     app.connect("autodoc-process-docstring", keep_bars)
     app.connect("env-purge-doc", forget_documented)
     app.connect("env-check-consistency", check_all_documented)

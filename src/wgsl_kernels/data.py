@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -69,6 +71,28 @@ class Batches:
             order = np.random.default_rng((self._seed, epoch)).permutation(self._count)
         return self._batches(order)
 
+    def steps(self, count: int) -> Iterator[Any]:
+        """Yield that many batches, over as many epochs as they take, the last one in part.
+
+        Args:
+            count: How many; 0 or more.
+
+        Raises:
+            ArgumentError: ``count`` is below 0, or an epoch has no batch.
+
+        Example:
+            >>> data = wk.data.batches(np.arange(4), None, 2)
+            >>> [x.tolist() for x in data.steps(3)]
+            [[0, 1], [2, 3], [0, 1]]
+        """
+        wanted = at_least("steps", "count", count, 0)
+        if wanted and not len(self):
+            raise ArgumentError(
+                f"steps: {self._count} rows make no batch of {self._size} with drop_last; want at "
+                "least as many rows."
+            )
+        return itertools.islice(itertools.chain.from_iterable(itertools.repeat(self)), wanted)
+
     def _batches(self, order: Array) -> Iterator[Any]:
         parts = [order[at * self._size : (at + 1) * self._size] for at in range(len(self))]
         counts = [len(part) for part in parts]
@@ -120,11 +144,14 @@ def batches(
 ) -> Batches:
     """Return the rows of arrays in batches, as tensors.
 
-    It can be gone through again and again; with ``shuffle`` in another order each time.
+    It can be gone through again and again; with ``shuffle`` in another order each time. Its
+    ``steps(count)`` are that many batches, over as many epochs as they take. Batches have the
+    dtypes that `tensor` gives: float32 of float64, int32 of int64.
 
     Args:
         x: [rows, ...]: a NumPy array, a memory map, a tensor, or what has a length and gives rows
-            for an array of indices. Tensors stay on their device.
+            for an array of indices. Tensors stay on their device. For more than two arrays give
+            ``np.arange(rows)`` and index them with each batch.
         y: Likewise, with as many rows; None for batches of ``x`` alone.
         size: Rows of a batch.
         shuffle: Whether rows come in random order.
@@ -169,7 +196,22 @@ def _rows(name: str, value: Any) -> Any:
         ShapeError: It has none.
         ArgumentError: It is nothing with rows.
     """
-    given = np.asarray(value) if isinstance(value, (list, tuple)) else value
+    several = isinstance(value, Mapping) or (
+        isinstance(value, tuple) and any(getattr(one, "ndim", 0) for one in value)
+    )
+    if several:
+        raise ArgumentError(
+            f"batches: {name} is a {type(value).__name__} of arrays; want one. For more than two "
+            "give batches(np.arange(rows), None, size), and index each array with the batch."
+        )
+    given = value
+    if isinstance(value, (list, tuple)):
+        try:
+            given = np.asarray(value)
+        except ValueError:
+            raise ShapeError(
+                f"batches: {name} is {shown(value)}, which makes no array; want rows of one shape."
+            ) from None
     if not hasattr(given, "__len__") or not hasattr(given, "__getitem__"):
         raise ArgumentError(
             f"batches: {name} is {shown(value)}; want an array, a tensor, or what has a length and "

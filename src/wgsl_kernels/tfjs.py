@@ -70,10 +70,12 @@ transpose = _wk.permute_dims
 _LOADERS = {
     "load_graph_model": "wgsl_kernels.graphdef.model",
     "load_layers_model": "wgsl_kernels.nn.tfjs_model",
+    "save_graph_model": "wgsl_kernels.graphdef.saving",
 }
 
 if _TYPE_CHECKING:
     from wgsl_kernels.graphdef.model import load_graph_model as load_graph_model
+    from wgsl_kernels.graphdef.saving import save_graph_model as save_graph_model
     from wgsl_kernels.nn.tfjs_model import load_layers_model as load_layers_model
 
 

@@ -311,6 +311,52 @@ def test_a_kernel_of_integers_has_a_cpu_kernel_too() -> None:
         assert wk.run("Total", wk.tensor([[1, 2], [3, 4]]), axis=0).tolist() == [4, 6]
 
 
+SUMS = {
+    "sums": "",
+    "sums of cubes by a factor": """struct Attrs { by: f32 }
+fn lift(x: T) -> f32 { return x * x * x * attrs.by; }
+fn finish(a: f32) -> f32 { return -0.5 * a; }
+""",
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_that_adds_has_the_gradients_of_differences(
+    name: str, exclusive: bool, reverse: bool
+) -> None:
+    head = "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a + b; }\n"
+    wk.wgsl_kernel("Sums", head + SUMS[name], form="scan", gradient="derive", cpu="derive")
+
+    @wk.signature("Sums")
+    def _scan(
+        x: wk.Spec, /, *, axis: int = 1, exclusive: bool = False, reverse: bool = False,
+        by: float = 1.5,
+    ) -> wk.Spec:  # fmt: skip
+        return x.like()
+
+    x, v = np.random.default_rng(0).uniform(0.5, 1.5, (2, 3, 9, 5))
+
+    def f(x: wk.Tensor) -> wk.Tensor:
+        return wk.run("Sums", x, axis=1, exclusive=exclusive, reverse=reverse)
+
+    def slopes(x: wk.Tensor) -> wk.Tensor:
+        found: wk.Tensor = wk.grad(lambda x: wk.sum(f(x) * f(x) * wk.tensor(v, dtype=x.dtype)))(x)
+        return found
+
+    with wk.use_backend("cpu"):
+        check_gradient(f, [x])
+        check_gradient(slopes, [x])
+        exact = wk.grad(lambda x: wk.sum(slopes(x) * x))(wk.tensor(x, dtype="float64"))
+    with wk.use_backend("webgpu"):
+        found = wk.grad(lambda x: wk.sum(slopes(x) * x))(wk.tensor(x))
+        dispatches = wk.profile(lambda: wk.evaluate(wk.grad(lambda x: wk.sum(f(x)))(wk.tensor(x))))
+    np.testing.assert_allclose(found.numpy(), exact.numpy(), rtol=2e-4, atol=1e-4)
+    assert "Cumsum" in str(dispatches)
+    assert "costs a scan" in gradient_of("Sums", "x")
+
+
 def test_empty_rows_have_empty_gradients(backend: str) -> None:
     f = register(COMBINES["product"].replace("LIFT", "x"))
     with wk.use_backend(backend):

@@ -58,6 +58,23 @@ def test_a_fault_is_named_wherever_it_is() -> None:
             network(x, fault)
 
 
+def faulty(x: wk.Tensor) -> wk.Tensor:
+    return wk.run("Faulty", x)
+
+
+def test_the_message_shows_plain_numbers_and_who_called_the_op() -> None:
+    with wk.use_backend("webgpu"), pytest.raises(wk.ShadowMismatch) as caught, wk.shadow("cpu"):
+        faulty(wk.tensor([1.0]))
+
+    here = faulty.__code__
+    message = str(caught.value)
+    assert "at [0] is 2.5, on 'cpu' 2.0. " in message
+    called, through = message.rsplit("Called at ", 1)[1].split(", through ")
+    assert through == f"{here.co_filename}:{here.co_firstlineno + 1}."
+    assert called.startswith(f"{here.co_filename}:")
+    assert int(called.rsplit(":", 1)[1]) > here.co_firstlineno + 1
+
+
 def test_a_right_network_is_compared_whole_and_passes() -> None:
     x = wk.tensor(np.full((4, 4), 0.5, np.float32))
     with wk.use_backend("webgpu"), wk.shadow("cpu") as seen:
@@ -83,7 +100,7 @@ def test_the_script_repeats_the_kernel_alone(tmp_path: Path) -> None:
     with (
         wk.use_backend("webgpu"),
         pytest.raises(wk.ShadowMismatch) as caught,
-        wk.shadow("cpu", folder=tmp_path),
+        wk.shadow("cpu", folder=tmp_path / "found"),
     ):
         wk.engine().run_kernel("Alone", {"x": wk.tensor([1.0, 2.0])})
 

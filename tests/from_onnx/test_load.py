@@ -39,13 +39,14 @@ def test_load_folds_constants_and_batch_norms_and_drops_what_is_dead() -> None:
     net = wk.onnx.load(network())
 
     assert [one.op for one in net.nodes] == [
-        "Conv", "Relu", "Conv", "Add", "GlobalAveragePool", "Reshape", "Gemm",
+        "Conv", "Conv", "Add", "GlobalAveragePool", "Reshape", "Gemm",
     ]  # fmt: skip
     assert (net.optimised.folded, net.optimised.norms, net.optimised.laid_out) == (1, 2, 2)
+    assert (net.optimised.activations, net.optimised.scales) == (1, 0)
     assert net.optimised.dropped == 1  # of the shape that nobody asks for
     assert repr(net) == (
         "Model(x: tensor(float)[batch, 3, 12, 12] -> y: tensor(float)[batch, 5]; "
-        "7 nodes, 565 parameters)"
+        "6 nodes, 565 parameters)"
     )
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
+import itertools
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,43 +16,54 @@ import pytest
 from tests.from_onnx.graphs import peer
 
 import wgsl_kernels as wk
-from wgsl_kernels.onnx.kernels import RULES
+from wgsl_kernels.engine.registry.registry import kernel_names
+from wgsl_kernels.onnx.rules.table import COMPOSED, CONSTANT, RULES
+from wgsl_kernels.onnx.rules.table import UNSAID as REASONS
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from wgsl_kernels.testing import Sample
 
+VERSIONS = (21, 13, 25)
+"""Of ONNX's operators, which samples take in turn."""
 UNSAID = {"complex64", "complex128", "float16", "int8", "string", "uint8"}
 """Dtypes of which ONNX Runtime lacks many operators on the CPU."""
 
 
-def _written(kernel: str) -> list[Sample]:
-    """Return samples of a kernel that have inputs, and dtypes that the peer has."""
-    return [
-        one
-        for one in all_samples()
-        if one.kernel == kernel and not UNSAID & {str(a.dtype) for a in arrays_for(one)}
-    ]
+@functools.cache
+def _samples() -> dict[str, list[Sample]]:
+    found: dict[str, list[Sample]] = {}
+    for one in all_samples():
+        found.setdefault(one.kernel, []).append(one)
+    return found
+
+
+def _written(kernel: str) -> Iterator[tuple[Sample, dict[str, Any]]]:
+    """Yield samples of a kernel whose inputs have dtypes that the peer has, and these."""
+    for sample in _samples()[kernel]:
+        arrays = {f"x{i}": array for i, array in enumerate(arrays_for(sample))}
+        if not UNSAID & {str(array.dtype) for array in arrays.values()}:
+            yield sample, arrays
 
 
 def _called(sample: Sample, /, **given: Any) -> Any:
     return sample.f(*given.values(), **sample.attrs)
 
 
-@pytest.mark.parametrize("kernel", sorted(RULES))
+@pytest.mark.parametrize("kernel", sorted({*RULES, *COMPOSED}))
 def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path: Path) -> None:
     said = 0
-    for number, sample in enumerate(_written(kernel)[:6]):
-        arrays = {f"x{i}": a for i, a in enumerate(arrays_for(sample))}
+    for number, (sample, arrays) in enumerate(itertools.islice(_written(kernel), len(VERSIONS))):
+        opset = VERSIONS[number]
         f = functools.partial(_called, sample)
         file = tmp_path / f"{number}.onnx"
         with wk.use_backend("cpu"):
             want = f(**{name: wk.tensor(a) for name, a in arrays.items()})
             with contextlib.suppress(wk.ArgumentError):  # of this dtype, or with this attribute
-                wk.onnx.save(f, file, arrays)
+                wk.onnx.save(f, file, arrays, opset=opset)
             if not file.exists():
                 continue
             again = wk.onnx.load(file).numpy(**arrays)
@@ -61,6 +75,28 @@ def test_a_kernel_gives_in_onnx_runtime_what_it_gives_here(kernel: str, tmp_path
             np.testing.assert_allclose(back, here.numpy(), rtol=2e-5, atol=near)
         said += 1
     assert said
+
+
+def test_every_kernel_is_said_or_there_is_a_reason() -> None:
+    """A new kernel gets a rule, or a row in the table of reasons."""
+    named = [*RULES, *COMPOSED, *CONSTANT, *REASONS]
+    assert len(named) == len(set(named))
+    missing = set(kernel_names()) & _samples().keys() - set(named)
+    assert missing == set(), "give it a rule, or a reason in onnx/rules/table.py"
+
+
+def test_the_table_of_the_docs_has_operators_or_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs" / "_ext")
+    rows: Any = importlib.import_module("saved_kernels").saved_kernel_rows()
+    said = {kernel: written for kernel, *written in rows}
+
+    assert {kernel for kernel, (in_onnx, _) in said.items() if in_onnx.startswith("no: ")} == (
+        REASONS.keys() & said.keys()
+    )
+    assert said["Conv2D"] == ["Transpose, Conv", "Conv2D"]
+    assert said["Erfc"] == ["no: functions without an operator"] * 2
+    within = {kernel for kernel, written in said.items() if "only within a model" in written}
+    assert within == set()
 
 
 @pytest.mark.parametrize("kind", ["bool", "float32"])
@@ -76,6 +112,21 @@ def test_a_query_that_may_attend_to_no_key_gives_zeros(kind: str, tmp_path: Path
     (found,) = peer(tmp_path / "f.onnx", {"x": x, "mask": mask})
     np.testing.assert_allclose(found, f(wk.tensor(x), wk.tensor(mask)).numpy(), atol=2e-6)
     assert not found[:, 1].any()
+
+
+def test_a_gradient_is_that_of_other_inputs_too(tmp_path: Path) -> None:
+    """A tape keeps tensors under other objects: they still depend on the inputs."""
+    w = wk.variable(np.random.default_rng(1).standard_normal((5, 5)).astype(np.float32))
+
+    def f(x: wk.Tensor) -> Any:
+        return wk.grads(lambda a: wk.sum(wk.relu(wk.matmul(a, w)) ** 2))(x)
+
+    x = np.random.default_rng(2).standard_normal((2, 3, 5)).astype(np.float32)
+    wk.onnx.save(f, tmp_path / "f.onnx", {"x": x})
+    (found,) = peer(tmp_path / "f.onnx", {"x": x + 1})
+    want = f(wk.tensor(x + 1))
+    want = want if isinstance(want, wk.Tensor) else want[0]
+    np.testing.assert_allclose(found, want.numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_a_network_of_layers_is_saved_with_its_weights(tmp_path: Path) -> None:
@@ -138,7 +189,7 @@ def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(
     tmp_path: Path,
 ) -> None:
     def f(x: Any) -> Any:
-        return wk.sort(wk.nextafter(x, 0.0))
+        return wk.digamma(wk.nextafter(x, 0.0))
 
     with pytest.raises(wk.ArgumentError, match=r"cannot say NextAfter at .*test_save\.py:\d+; "):
         wk.onnx.save(f, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})

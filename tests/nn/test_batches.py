@@ -49,6 +49,22 @@ def test_a_last_batch_is_dropped_or_filled_up(backend: str) -> None:
         assert (last.tolist(), weights.tolist()) == ([4.0, 4.0], [1.0, 0.0])
 
 
+def test_steps_go_on_over_epochs_each_in_another_order() -> None:
+    data = wk.data.batches(np.arange(6), None, 2, shuffle=True, seed=1)
+    rows = np.concatenate([one.numpy() for one in data.steps(8)])
+    epochs = [sorted(rows[at : at + 6].tolist()) for at in (0, 6)]
+    assert epochs == [list(range(6))] * 2
+    assert rows[:6].tolist() != rows[6:12].tolist()
+    assert (len(rows), data.epoch) == (16, 3)
+    assert list(data.steps(0)) == []
+
+
+def test_steps_of_no_batch_are_refused() -> None:
+    data = wk.data.batches(np.arange(5), None, 8, drop_last=True)
+    with pytest.raises(wk.ArgumentError, match="5 rows make no batch of 8"):
+        data.steps(1)
+
+
 def test_an_epoch_that_is_left_ends_its_thread() -> None:
     before = threading.active_count()
     for _ in wk.data.batches(np.zeros((100, 2)), None, 1, prefetch=3):
@@ -75,6 +91,9 @@ def test_errors_of_a_source_reach_the_loop() -> None:
         ((np.ones(()), None, 2), {}, "x has no rows"),
         ((np.ones((0, 2)), None, 2), {}, "x has no rows"),
         ((3.0, None, 2), {}, "x is 3.0; want an array"),
+        (({"a": np.ones(3)}, None, 2), {}, "x is a dict of arrays; .*np.arange"),
+        (((np.ones(3), np.ones(3)), None, 2), {}, "x is a tuple of arrays"),
+        (([[1.0], [1.0, 2.0]], None, 2), {}, "makes no array"),
         ((np.ones(3), None, 0), {}, "size is 0; want 1 or more"),
         ((np.ones(3), None, 1.5), {}, "size is 1.5"),
         ((np.ones(3), None, 2), {"prefetch": -1}, "prefetch is -1; want 0 or more"),

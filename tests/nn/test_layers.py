@@ -127,7 +127,8 @@ def test_recurrent_layers_are_the_loops_of_their_papers(reverse: bool, backend: 
         x, order = _drawn(2, 4, 3), range(3, -1, -1) if reverse else range(4)
         lstm = wk.nn.lstm(3, 5)
         ys, (last, cell) = lstm(x, reverse=reverse)
-        weights = [one.numpy() for one in (lstm.input_weight, lstm.hidden_weight, lstm.bias)]
+        variables = (lstm.input_weight, lstm.hidden_weight, _any(lstm.bias))
+        weights = [one.numpy() for one in variables]
         h = c = np.zeros((2, 5))
         for t in order:
             gates = x.numpy()[:, t] @ weights[0] + h @ weights[1] + weights[2]
@@ -139,7 +140,7 @@ def test_recurrent_layers_are_the_loops_of_their_papers(reverse: bool, backend: 
         np.testing.assert_allclose(cell.numpy(), c, rtol=1e-4, atol=1e-5)
 
         gru = wk.nn.gru(3, 5)
-        gru.hidden_bias.assign(_drawn(15))
+        gru.hidden_bias = wk.variable(_drawn(15))
         ys, last = gru(x, reverse=reverse)
         h = np.zeros((2, 5))
         for t in order:
@@ -184,6 +185,20 @@ def test_a_cache_gives_what_causal_attention_gives(captured: bool, backend: str)
             found.append(y)
         np.testing.assert_allclose(wk.concat(found, axis=1).numpy(), expected, rtol=1e-4, atol=1e-5)
         assert cache.position.item() == 6
+
+
+@EVERYWHERE
+def test_a_cache_says_what_it_has_no_room_for(backend: str) -> None:
+    with wk.use_backend(backend):
+        layer, x = wk.nn.multi_head_attention(8, 2), _drawn(1, 1, 8)
+        cache = layer.make_cache(1, 2)
+        with pytest.raises(wk.ShapeError, match=r"KeyValueCache: .*want \[1, 2, at most 2, 4\]"):
+            layer(_drawn(2, 1, 8), cache=cache)
+        for _ in range(2):
+            cache = layer(x, cache=cache)[1]
+        assert cache.position.item() == 2
+        with pytest.raises(wk.IndexOutOfRange, match="a KeyValueCache of 2 positions, which has"):
+            layer(x, cache=cache)[0].numpy()
 
 
 @dataclass
@@ -257,8 +272,13 @@ def test_layers_say_what_they_are() -> None:
         (lambda: wk.nn.batch_norm(3)(wk.ones((1, 3)), train=True), "want two or more in training"),
         (lambda: wk.nn.lstm(3, 4)(wk.ones((2, 5))), r"want \[batch, steps, 3\]"),
         (lambda: wk.nn.gru(3, 4)(wk.ones((2, 5, 3)), wk.ones((3, 4))), r"want 1 of \[2, 4\]"),
+        (lambda: wk.nn.gru(3, 4, returns=_any("all")), "returns is 'all'; want 'both'"),
+        (lambda: wk.nn.Dense(*_any((3, 2))), r"want variables. Use wk.nn.dense\(3, 2\)"),
+        (lambda: wk.nn.GRU(*_any((3, 2))), r"Use wk.nn.gru\(3, 2\)"),
+        (lambda: wk.nn.Sequential(*_any((wk.relu,))), r"Use wk.nn.sequential\("),
+        (lambda: wk.nn.embedding(4, 2)(wk.ones(3)), "Embedding: ids has dtype float32"),
     ],
 )
 def test_what_cannot_be_a_layer_is_refused(make: Callable[[], Any], expected: str) -> None:
-    with pytest.raises((wk.ArgumentError, wk.ShapeError), match=expected):
+    with pytest.raises((wk.ArgumentError, wk.ShapeError, wk.DTypeError), match=expected):
         make()

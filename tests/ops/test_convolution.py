@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.cpu import convolution
+from wgsl_kernels.backends.cpu.windows import convolution
 from wgsl_kernels.engine.values.windows import slide
 
 if TYPE_CHECKING:

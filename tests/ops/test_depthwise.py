@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.cpu import depthwise as depthwise_cpu
+from wgsl_kernels.backends.cpu.windows import depthwise as depthwise_cpu
 from wgsl_kernels.engine.values.windows import slide
 from wgsl_kernels.ops.convolution import depthwise_launch
 

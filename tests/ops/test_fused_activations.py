@@ -16,6 +16,7 @@ NAME = "TestBump"
 DRAW = np.random.default_rng(3)
 SHAPES = (9, 20), (20, 12), (12,)
 A, B, BIAS = (DRAW.standard_normal(shape).astype(np.float32) for shape in SHAPES)
+SLOPES = DRAW.standard_normal(12).astype(np.float32)
 IMAGE = DRAW.standard_normal((1, 6, 6, 4)).astype(np.float32)
 FILTER = DRAW.standard_normal((3, 3, 4, 12)).astype(np.float32)
 CHANNELS = DRAW.standard_normal((3, 3, 4, 3)).astype(np.float32)
@@ -40,6 +41,51 @@ def _bump() -> Iterator[None]:
         wk.unregister_kernel(NAME, backend)
 
 
+COMPOSED: dict[str, Callable[[], wk.Tensor]] = {
+    "_FusedMatMul": lambda: wk.matmul(A, B),
+    "FusedConv2D": lambda: wk.conv2d(IMAGE, FILTER),
+    "FusedDepthwiseConv2D": lambda: wk.depthwise_conv2d(IMAGE, CHANNELS),
+}
+OWN: dict[str, Callable[[wk.Tensor], wk.Tensor]] = {
+    "linear": lambda z: z,
+    "relu": wk.relu,
+    "relu6": wk.relu6,
+    "elu": wk.elu,
+    "sigmoid": wk.sigmoid,
+    "leakyrelu": lambda z: wk.leaky_relu(z, alpha=0.3),
+    "prelu": lambda z: wk.prelu(z, SLOPES),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("kernel", FUSED)
+@pytest.mark.parametrize("activation", OWN)
+def test_it_is_one_dispatch_in_every_mode_with_the_bits_of_its_parts(
+    kernel: str, activation: str
+) -> None:
+    more: dict[str, Any] = {"activation": activation, "leakyrelu_alpha": 0.3}
+    if activation == "prelu":
+        more["prelu_activation_weights"] = SLOPES
+
+    def kept() -> list[wk.Tensor]:
+        y = FUSED[kernel](**more)
+        return [y * 0.5 - 1.0, y]
+
+    with wk.use_backend("webgpu"), wk.config.using(fusion="never"):
+        expected = OWN[activation](COMPOSED[kernel]() + BIAS)
+        halves = (expected * 0.5 - 1.0).numpy()
+        for fusion in ("never", "auto", "always"):
+            with wk.config.using(fusion=fusion):
+                seen = wk.profile(lambda: FUSED[kernel](**more))
+                half, y = kept()
+                assert [row.kernels for row in seen.dispatches] == [(kernel,)]
+                assert half.numpy().tobytes() == halves.tobytes()
+                assert y.numpy().tobytes() == expected.numpy().tobytes()
+        with wk.config.using(fusion="always"):
+            seen = wk.profile(kept)
+        assert [row.kernels for row in seen.dispatches] == [(kernel, "Multiply", "Sub")]
+
+
 @pytest.mark.gpu
 @pytest.mark.parametrize("kernel", FUSED)
 @pytest.mark.parametrize(("activation", "second"), [("tanh", "Tanh"), (NAME, NAME)])
@@ -49,9 +95,7 @@ def test_any_map_is_an_epilogue(kernel: str, activation: str, second: str, bump:
         for _ in range(3):
             wk.evaluate(fused(activation=activation))
         seen = wk.profile(lambda: fused(activation=activation))
-        is_one = kernel != "FusedDepthwiseConv2D"  # whose last dispatch takes no epilogue
-        wanted = [(kernel, second)] if is_one else [(kernel,), (second,)]
-        assert [row.kernels for row in seen.dispatches] == wanted
+        assert [row.kernels for row in seen.dispatches] == [(kernel, second)]
         assert isinstance(seen.result, wk.Tensor)
         found = seen.result.numpy()
     with wk.use_backend("webgpu"), wk.config.using(fusion="never"):

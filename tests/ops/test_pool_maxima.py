@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu, max_pool_gradient_cpu
+from wgsl_kernels.backends.cpu.windows.pool_maxima import chosen_cpu, max_pool_gradient_cpu
 from wgsl_kernels.engine.values.windows import Sliding, slide
 
 WINDOWS = pytest.mark.parametrize("window", [(1, 1), (2, 2), (3, 3), (2, 3), (4, 1)], ids=str)

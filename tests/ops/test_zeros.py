@@ -2,60 +2,18 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
-from tests.test_fused_samples import unchanged
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.tensors.scopes import tensors_in
-from wgsl_kernels.testing.inputs import arrays_for
-from wgsl_kernels.testing.samples.elementwise import (
-    activation,
-    binary,
-    exponential,
-    float_pairs,
-    hyperbolic,
-    logarithms,
-    trigonometry,
-    unary,
-)
-from wgsl_kernels.testing.samples.pooling import pool, pool3d
-from wgsl_kernels.testing.samples.reductions import reduce, scan
-
-if TYPE_CHECKING:
-    from wgsl_kernels.testing import Sample
 
 Function = Callable[..., Any]
 Array = np.ndarray[Any, Any]
 
 BACKENDS = pytest.mark.parametrize("backend", ["cpu", "webgpu"])
-SUMMED = ("AvgPool", "AvgPool3D", "MaxPoolGrad", "MaxPool3DGrad", "AvgPoolGrad", "AvgPool3DGrad")
-"""Sums of several elements, of which the sign of a zero is free."""
-FAMILIES = (
-    activation,
-    binary,
-    exponential,
-    float_pairs,
-    hyperbolic,
-    logarithms,
-    pool,
-    pool3d,
-    reduce,
-    scan,
-    trigonometry,
-    unary,
-)
-SAMPLES = {
-    sample.kernel: sample
-    for family in FAMILIES
-    for sample in family.SAMPLES
-    if sample.kernel not in SUMMED and "float32" in sample.input_dtypes
-}
-
 ZEROS = np.array([0.0, -0.0] * 40, np.float32)
 EITHER, OTHER = np.array([[0, 0], [0, -0.0], [-0.0, 0], [-0.0, -0.0]] * 33, np.float32).T
 KEPT: list[tuple[Function, Function]] = [
@@ -91,34 +49,6 @@ KEPT: list[tuple[Function, Function]] = [
 
 def bits(x: Array) -> Array:
     return x.view(f"u{x.itemsize}")
-
-
-def of_zeros(sample: Sample) -> list[Array]:
-    """Return inputs of the sample's shapes, the floats among them zeros of either sign."""
-    draw = np.random.default_rng(zlib.crc32(sample.id.encode()))
-    zeros = np.array([0.0, -0.0], np.float32)
-    return [
-        draw.choice(zeros, one.shape) if one.dtype.kind == "f" else one
-        for one in arrays_for(sample)
-    ]
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize("sample", SAMPLES.values(), ids=SAMPLES)
-def test_zeros_have_the_same_bits_on_both_backends_and_fused(sample: Sample) -> None:
-    inputs = of_zeros(sample)
-    found = []
-    for backend, fusion in (("cpu", "never"), ("webgpu", "never"), ("webgpu", "always")):
-        with wk.use_backend(backend), wk.config.using(fusion=fusion):
-            given = [unchanged(wk.tensor(one)) for one in inputs]
-            ys = tensors_in(sample.f(*given, **sample.attrs))
-            outputs = [wk.tensor(y) * 0.5 if y.dtype == "float32" else y for y in ys]
-            found.append([one.numpy() for one in outputs])
-    for others in found[1:]:
-        for one, other in zip(found[0], others, strict=True):
-            is_zero = one == 0
-            np.testing.assert_array_equal(np.signbit(one) & is_zero, np.signbit(other) & is_zero)
-            np.testing.assert_array_equal(is_zero, other == 0)
 
 
 @BACKENDS

@@ -84,22 +84,11 @@ def test_convolutions_compile_in_every_tiling(operands: str) -> None:
             compose_and_check(operands, tiling, {}, "float32")
 
 
-@pytest.mark.gpu
-@pytest.mark.parametrize("activation", range(7))
-@pytest.mark.parametrize("bias", range(3))
-def test_every_epilogue_compiles(bias: int, activation: int) -> None:
-    end = {"ACTIVATION": activation, "BIAS": bias, "SLOPES": bias if activation == 6 else 0}
-    compose_and_check("matrix", Tiling("rows_4", VEC4_KN, 4), end, "float32")
-
-
 def compose_and_check(operands: str, tiling: Tiling, more: Mapping[str, int], dtype: str) -> None:
     template = template_of(tiling.template, f"operands/{operands}.wesl")
     module = template.module({**tiling.configuration(), **more})
     inputs = [Operand(name, dtype, 2) for name in OPERANDS[operands][0]]
-    for name, constant in (("bias", "BIAS"), ("prelu_activation_weights", "SLOPES")):
-        if more.get(constant):
-            inputs.append(Operand(name, dtype, more[constant], "strided"))
-    names = ("leakyrelu_alpha", "across", "part_size", "line", "y_steps", "batch_shape")
+    names = ("across", "part_size", "line", "y_steps", "batch_shape")
     fields = ("batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block")
     geometry = ("image", "places", "window", "step", "dilation", "before", "channels_first")
     composed = compose(

@@ -8,13 +8,17 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.bench.checking import sizes, specials
+from wgsl_kernels.bench.checking.portable import is_open_to_nan
+from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.bench.comparison.checks import check_second_order
 from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.bench.pictures import painted, titled
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.testing import Sample, check_kernel
+from wgsl_kernels.testing import Sample, all_samples, check_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,11 +125,139 @@ def test_a_waived_finding_fails_nothing_and_shows_its_reason() -> None:
         for one in ({}, {"write-race": "all write 1"})
     )
 
-    assert [one.severity for one in plain.findings] == ["error"]
-    assert not plain.passed
+    assert [(one.code, one.severity) for one in plain.findings] == [("same-write-race", "warning")]
+    assert plain.passed
     assert [one.severity for one in waived.findings] == ["note"]
     assert waived.passed
     assert "waived  all write 1" in " ".join(str(waived).split()).replace(" all", "  all")
+
+
+def test_invocations_that_write_several_values_to_a_place_race() -> None:
+    f = registered(
+        "SomeBelow", lambda x: np.array([-1], np.int32),
+        SAME.replace("y[0] = 1;", "y[0] = i32(i);"),
+        lambda x, /: wk.Spec((1,), "int32"), init={"y": 0},
+        groups=lambda x_size: (-(-x_size // 64),),
+    )  # fmt: skip
+    report = check_kernel("SomeBelow", [Sample("SomeBelow", f, ((100,),))], sections=("safe",))
+
+    assert {one.code for one in report.findings} >= {"write-race"}
+    assert not report.passed
+
+
+IS_NAN = "import wgsl_kernels::lib::safe_math::is_nan;\n"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cpu", "shader", "code"),
+    [
+        (lambda x: np.clip(x, 0, 1), "return saturate(x);", "nan-compared"),
+        (np.abs, "return abs(x) * step(-1.0, x * x);", ""),
+        (
+            np.sign,
+            "if (x > 0.0) { return 1.0; } return select(0.0, -1.0, x < 0.0);",
+            "nan-compared",
+        ),
+        (lambda x: np.maximum(x, 0), "return max(x, T(0));", "wrong-nonfinite"),
+        (lambda x: np.copysign(1, x), "return select(-1.0, 1.0, x >= 0.0);", "wrong-nonfinite"),
+        (
+            lambda x: np.clip(x, 0, 1),
+            "if (is_nan(x)) { return 2.0; } return saturate(x);",
+            "wrong-nonfinite",
+        ),
+    ],
+)
+def test_nan_that_comparisons_meet_is_a_warning(cpu: Any, shader: str, code: str) -> None:
+    text = f"{IS_NAN if 'is_nan' in shader else ''}fn op(x: f32) -> f32 {{ {shader} }}"
+    f = registered("Chooses", lambda x: cpu(x).astype(x.dtype), text, like_x, dtypes=("float32",))
+    report = check_kernel("Chooses", [Sample("Chooses", f, ((70,),))], sections=("right",))
+
+    found = {one.code: one for one in report.findings}
+    assert set(found) == ({code} if code else set())
+    assert report.passed == (code != "wrong-nonfinite")
+    if code:
+        assert "special=('NaN',)" in dict(found[code].evidence)["unless"]
+
+
+def test_our_own_kernels_are_held_to_what_they_promise_for_nan() -> None:
+    (sample, *_) = [one for one in all_samples() if one.kernel == "ClipByValue"]
+
+    assert not is_open_to_nan(Subject("ClipByValue", (sample,), ("webgpu",)), sample)
+
+
+def test_where_no_number_below_zero_is_drawn_infinity_has_one_sign() -> None:
+    assert "-Inf" in {one.what for one in specials.special(doubled())}
+    above = Sample("Doubled", print, ((4, 4),), low=0.05)
+    assert "-Inf" not in {one.what for one in specials.special(above)}
+    assert "+Inf" in {one.what for one in specials.special(above)}
+
+
+def test_indices_of_a_domain_stay_inside_of_what_becomes_shorter() -> None:
+    sample = Sample(
+        "Doubled", print, ((6, 5), (7,)), ("float32", "int32"), low=(-2.0, 0), high=(2.0, 6),
+        domain=(None, (0, 5)),
+    )  # fmt: skip
+    made = {one.what: one.arrays for one in sizes.sized(sample)}
+
+    assert "size 6 -> 0" not in made
+    assert made["size 7 -> 0"][1].size == 0
+    for rows in (1, 2):
+        assert made[f"size 6 -> {rows}"][1].max() == rows - 1
+    assert made["size 6 -> 63"][1].max() == 5
+
+
+COUNTED = """
+struct Params { x_shape: vec2<u32> }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  if (i >= params.x_shape[0]) { return; }
+  let n = params.x_shape[1];
+  var sum = 0u;
+  for (var j = 0u; j < n; j++) {
+    for (var k = 0u; k < n; k++) { sum += WHAT; }
+  }
+  y[i] = f32(sum);
+}
+"""
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("what", "code"), [("1u", "adapter-limit"), ("1u + k / 256u", "wrong-")])
+def test_loops_that_an_adapter_ends_are_judged_on_the_simulator(what: str, code: str) -> None:
+    f = registered(
+        "Counted", lambda x: np.full(x.shape[0], x.shape[1] ** 2, x.dtype),
+        COUNTED.replace("WHAT", what), lambda x, /: x.like(shape=(x.shape[0],)),
+    )  # fmt: skip
+    sample = Sample("Counted", f, ((1, 258),), rtol=1e-6)
+    report = check_kernel("Counted", [sample], ("webgpu",), sections=("portable", "right"))
+
+    driver = find_driver("webgpu")
+    assert isinstance(driver, WebGpuBackend)
+    found = {one.code for one in report.findings if one.section == "right"}
+    if driver.open().policy.ends_loops or code == "wrong-":
+        assert any(one.startswith(code) for one in found), report
+    assert report.passed == (code != "wrong-")
+
+
+@pytest.mark.gpu
+def test_digits_that_a_sample_loses_by_its_formula_are_an_error() -> None:
+    f = registered(
+        "Versine", lambda x: 2 * np.sin(x / 2) ** 2,
+        "fn op(x: f32) -> f32 { return 1.0 - cos(x); }", like_x, dtypes=("float32",),
+    )  # fmt: skip
+    near, wide = (
+        check_kernel("Versine", [Sample("Versine", f, ((100,),), low=-at, high=at)],
+                     sections=("right",))
+        for at in (1e-3, 2.0)
+    )  # fmt: skip
+
+    assert "lost-digits" in {one.code for one in near.findings}
+    assert "lost-digits" not in {one.code for one in wide.findings}
 
 
 @pytest.mark.parametrize(

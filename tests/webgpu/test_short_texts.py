@@ -63,8 +63,8 @@ def test_few_elements_are_reduced_to_the_same_bits_by_a_shorter_text(
 ) -> None:
     x = wk.tensor(RNG.standard_normal(shape).astype(np.float32))
     found, lengths = [], []
-    for most in (policy.SHORT_TEXT, 0):
-        monkeypatch.setattr(policy, "SHORT_TEXT", most)
+    for most in (policy.SHORT_REDUCTION, 0):
+        monkeypatch.setattr(policy, "SHORT_REDUCTION", most)
         registry.announce_change()
         lengths.append(len("".join(_texts(lambda: REDUCTIONS[name](x)))))
         found.append(REDUCTIONS[name](x).numpy().tobytes())

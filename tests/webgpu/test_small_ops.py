@@ -6,67 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.samples.edges import bits_but_for_nan
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.exact import exact_for, is_regular
+from wgsl_kernels.engine.registry.exact import is_regular
 from wgsl_kernels.engine.registry.registry import add_kernel
-from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.engine.tensors.scopes import tensors_in
-from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.inputs import arrays_for, call_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 pytestmark = pytest.mark.gpu
 
-EDGES: dict[str, list[float]] = {
-    "float32": [0.0, -0.0, 1e-39, -1e-40, 2.0**-126, 1.5, -2.5, 3e38, -3e38, np.inf, np.nan],
-    "int32": [0, 1, -1, 2**31 - 1, -(2**31), 7, -8],
-    "bool": [True, False],
-}
-
-HELD = ("indices", "key")
-"""Inputs whose values a kernel checks, or that hold the state of a stream: they stay as drawn."""
-
-
-def _is_exact(sample: Sample) -> bool:
-    kernel = wk.get_kernel(sample.kernel, "webgpu")
-    return kernel is not None and exact_for(kernel) is not None
-
-
-EXACT = [sample for sample in all_samples() if _is_exact(sample)]
-
 
 @pytest.fixture(autouse=True)
 def _on_the_host() -> Iterator[None]:
     with wk.use_backend("webgpu"), wk.config.using(small_ops="host"):
         yield
-
-
-def _bits(f: Callable[..., Any], arrays: list[Any]) -> list[Any]:
-    """Return the bits of what ``f`` returns, but for NaN, of which every kind is one."""
-    found = [one.numpy() for one in tensors_in(f(*[wk.tensor(values) for values in arrays]))]
-    return [np.where(one != one, np.nan, one).astype(one.dtype).tobytes() for one in found]
-
-
-@pytest.mark.parametrize("sample", EXACT, ids=lambda sample: sample.id)
-def test_a_small_op_has_the_bits_of_the_device(sample: Sample) -> None:
-    drawn = np.random.default_rng(1)
-    plain = arrays_for(sample)
-    odd = [np.array(values) for values in plain]
-    declared: Any = find_signature(sample.kernel)
-    names = [one.name for one in declared.inputs]
-    for number, values in enumerate(odd):
-        places = drawn.random(values.shape) < 0.4
-        edges = np.array(EDGES.get(str(values.dtype), [0]), values.dtype)
-        if names[min(number, len(names) - 1)] not in HELD:
-            values[places] = drawn.choice(edges, values.shape)[places]
-    for arrays in (plain, odd):
-        f = call_of(sample)
-        here = _bits(f, arrays)
-        with wk.config.using(small_ops="device"):
-            assert here == _bits(f, arrays)
 
 
 @pytest.mark.parametrize("name", ["add", "subtract", "multiply", "maximum", "minimum"])
@@ -76,9 +31,9 @@ def test_random_floats_have_the_bits_of_the_device(name: str) -> None:
     for _ in range(50):
         bits = drawn.integers(0, 2**32, (2, 16), np.uint64).astype(np.uint32)
         pair = list(bits.view(np.float32))
-        here = _bits(f, pair)
+        here = bits_but_for_nan(f, pair)
         with wk.config.using(small_ops="device"):
-            assert here == _bits(f, pair)
+            assert here == bits_but_for_nan(f, pair)
 
 
 def _dispatches(f: Callable[[], Any]) -> int:

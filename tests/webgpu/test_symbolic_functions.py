@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.modes import bits, some
-from tests.test_captured_samples import SAMPLES
+from tests.samples.check import on_device
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu import backend
@@ -32,7 +32,9 @@ pytestmark = pytest.mark.gpu
 
 BY_KERNEL = {
     name: list(rows)
-    for name, rows in groupby(sorted(SAMPLES, key=lambda one: one.kernel), lambda one: one.kernel)
+    for name, rows in groupby(
+        sorted(on_device(), key=lambda one: one.kernel), lambda one: one.kernel
+    )
     if (kernel := wk.get_kernel(name, "webgpu")) is not None and kernel.repeats
 }
 Pair = tuple["FunctionProgram | None", "FunctionProgram | None"]

@@ -1,48 +1,19 @@
-"""Every variant of every kernel, on samples that allow it, within the sample's own bound.
-
-One in six rows of a kernel runs; with WGSL_KERNELS_TEST_MODES=all every one.
-"""
+"""The variants that kernels declare: samples allow each, and kernels alike have the same."""
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
 import pytest
-from tests.modes import some
+from tests.samples.variants import SAMPLES, VARIED
 
-from wgsl_kernels.backends.webgpu.declare.variants import declared, size_class
+from wgsl_kernels.backends.webgpu.declare.variants import size_class
 from wgsl_kernels.backends.webgpu.products.tilings import LANES
-from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
+from wgsl_kernels.backends.webgpu.tuning.tuner import watching
 from wgsl_kernels.bench.comparison.checks import check_forward
 from wgsl_kernels.engine.drivers.backends import find_driver
-from wgsl_kernels.testing import Sample, all_samples
-from wgsl_kernels.testing.inputs import LAYOUTS
 
 pytestmark = pytest.mark.gpu
-
-VARIED = declared()
-SAMPLES = [
-    sample
-    for sample in all_samples()
-    if sample.kernel in VARIED and "float16" not in sample.input_dtypes
-]
-
-
-def _layout(sample: Sample, name: str) -> str:
-    layouts = list(LAYOUTS)
-    return layouts[zlib.crc32(f"{sample.id} {name}".encode()) % len(layouts)]
-
-
-@pytest.mark.parametrize("sample", some(SAMPLES, 6, "variants"), ids=lambda one: one.id)
-def test_every_variant_keeps_the_bound_of_its_sample(sample: Sample) -> None:
-    with watching() as seen:
-        check_forward(sample, "webgpu")
-    for name in sorted(seen.get(sample.kernel, ())):
-        with forced(sample.kernel, name):
-            row = check_forward(sample, "webgpu", _layout(sample, name))
-        assert row.passed, f"{name}: {row}"
-
 
 ALIKE = {
     "Conv3D": "Conv2D",

@@ -20,6 +20,11 @@ MATH = {
     ("text", "said"),
     [
         ("fn f() { missing(); }", "1:10: nothing is called 'missing' here."),
+        ("fn f() { let y = fmod(1.0, 2.0); }", "1:18: WGSL has no 'fmod'. Write a % b."),
+        ("fn f(x: float) { }", "1:9: WGSL has no type 'float'. Write f32, or T for the type"),
+        ("fn f() { var n = 0; ++n; }", "1:21: want an expression, found '++'. Write it behind"),
+        ("fn f() { int k = 0; }", "1:14: want an assignment, found 'k'. A declaration begins"),
+        ("fn f() { if (true and true) { } }", "1:19: want ')', found 'and'. Write &&."),
         (
             "fn f() { workgroupBarier(); }",
             "1:10: nothing is called 'workgroupBarier' here. Did you mean 'workgroupBarrier'?",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.simulator.backend import SimulatorBackend
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.backends.webgpu.products.form import ProductForm
     from wgsl_kernels.engine.registry.registry import Kernel
 
 REAL_GPU, CPU, SOFTWARE = 20, 10, 0
@@ -29,8 +30,10 @@ def _cpu() -> CpuBackend:
 
 
 def _webgpu() -> WebGpuBackend:
+    from wgsl_kernels.backends.cpu.backend import keep_freed_memory
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 
+    keep_freed_memory()  # what is read from the device, and written to it, is on the host too
     return WebGpuBackend()
 
 
@@ -78,11 +81,25 @@ def _derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
     return derive_cpu(shader)
 
 
+def _derive_product_gradient(product: ProductForm) -> Callable[[bool], None]:
+    from wgsl_kernels.backends.derived.products import derive_product_gradient
+
+    return derive_product_gradient(product)
+
+
+def _derive_product_cpu(product: ProductForm) -> Callable[[bool], None]:
+    from wgsl_kernels.backends.derived.products import derive_product_cpu
+
+    return derive_product_cpu(product)
+
+
 def register_own() -> None:
     """Register ``cpu``, ``webgpu`` and ``simulator``; nothing is started."""
     add_form("product", _product)
     add_deriver("gradient", _derive_gradient)
     add_deriver("cpu", _derive_cpu)
+    add_deriver("product gradient", _derive_product_gradient)
+    add_deriver("product cpu", _derive_product_cpu)
     register_backend("cpu", _cpu, CPU)
     register_backend("webgpu", _webgpu, _webgpu_priority)
     register_backend("simulator", _simulator, _never, kernels_of="webgpu")

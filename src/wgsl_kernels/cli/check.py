@@ -262,7 +262,8 @@ def _show_report(to: Console, report: Report, *, verbose: bool) -> None:
     to.print(Text(report.kernel, style="bold"))
     for section in SECTIONS:
         rows = [one for one in report.rows if one.section == section]
-        if not rows:
+        if not rows:  # what others found of it stands alone
+            print_findings(to, [one for one in report.findings if one.section == section])
             continue
         failed = [one for one in rows if not one.passed]
         seconds = sum(one.seconds for one in rows)

@@ -15,6 +15,7 @@ import numpy as np
 from wgsl_kernels.backends.derived.gradients import float_parameters, gradient_text
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.bench.checking.representatives import representatives, with_signature
 from wgsl_kernels.bench.checking.unsampled import registered
@@ -79,14 +80,14 @@ def shown(
 
 
 def gradient_of(name: str, parameter: str) -> str:
-    """Return the shader of a map's gradient by one input, as its text gives it.
+    """Return the shaders of a kernel's gradient by one input, as its text gives it.
 
     Args:
         name: A kernel's name, or ``file.py:Name``: a kernel that the file registers.
         parameter: The input.
 
     Raises:
-        ArgumentError: The map has no such input of floats.
+        ArgumentError: The kernel has no such input of floats.
         KernelNotFound: There is no such kernel on the webgpu backend.
         ShaderError: The gradient cannot be derived; the message points at the reason.
     """
@@ -94,7 +95,7 @@ def gradient_of(name: str, parameter: str) -> str:
     if colon and Path(path).suffix == ".py":
         _run(path, "show")
     shader = getattr(get_kernel(kernel, "webgpu"), "func", None)
-    if not isinstance(shader, ShaderKernel):
+    if not isinstance(shader, (ShaderKernel, ProductForm)):
         raise KernelNotFound(f"show: {kernel}: there is no shader of that name on webgpu.")
     known = float_parameters(shader)
     if parameter not in known:

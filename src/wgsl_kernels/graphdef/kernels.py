@@ -16,7 +16,7 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.graphdef.rules import rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.onnx.graph import OnnxNode
@@ -56,7 +56,7 @@ _NUMPY = {
     "NotEqual": np.not_equal,
     "Sub": np.subtract,
 }
-_WITH_ATTRIBUTES: dict[str, tuple[str, dict[str, tuple[str, Any]]]] = {
+WITH_ATTRIBUTES: Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]] = {
     "BatchMatMul": (
         "BatchMatMul",
         {"transpose_a": ("adj_x", False), "transpose_b": ("adj_y", False)},
@@ -87,7 +87,7 @@ _WITH_ATTRIBUTES: dict[str, tuple[str, dict[str, tuple[str, Any]]]] = {
 """By TensorFlow's name the kernel, and by its attributes theirs with the default."""
 
 
-def _kernel(name: str, attrs: dict[str, tuple[str, Any]]) -> Callable[..., Tensor]:
+def _kernel(name: str, attrs: Mapping[str, tuple[str, Any]]) -> Callable[..., Tensor]:
     def call(node: OnnxNode, *xs: Tensor) -> Tensor:
         given = {ours: node.attr(theirs, default) for ours, (theirs, default) in attrs.items()}
         return run(name, *xs, **given)
@@ -109,9 +109,11 @@ def _by_numpy(function: Callable[..., Any] | None) -> Callable[..., Any] | None:
     return None if function is None else lambda node, *arrays: function(*arrays)
 
 
-for _name, _ours in {**{one: one for one in _SAME}, **_OTHERWISE}.items():
+SAME: Mapping[str, str] = {**{one: one for one in _SAME}, **_OTHERWISE}
+"""By TensorFlow's name the kernel that has its inputs and no attributes."""
+for _name, _ours in SAME.items():
     rule(_name, numpy=_by_numpy(_NUMPY.get(_name)))(_kernel(_ours, {}))
-for _name, (_ours, _attrs) in _WITH_ATTRIBUTES.items():
+for _name, (_ours, _attrs) in WITH_ATTRIBUTES.items():
     rule(_name)(_kernel(_ours, _attrs))
 
 

@@ -6,9 +6,6 @@ other tree.
 """
 
 from wgsl_kernels.engine.registry.public import publish as _publish
-from wgsl_kernels.nn.attention import KeyValueCache as KeyValueCache
-from wgsl_kernels.nn.attention import MultiHeadAttention as MultiHeadAttention
-from wgsl_kernels.nn.attention import multi_head_attention as multi_head_attention
 from wgsl_kernels.nn.convolution import Conv as Conv
 from wgsl_kernels.nn.convolution import ConvTranspose as ConvTranspose
 from wgsl_kernels.nn.convolution import conv as conv
@@ -23,10 +20,9 @@ from wgsl_kernels.nn.initializers import he_uniform as he_uniform
 from wgsl_kernels.nn.initializers import lecun_normal as lecun_normal
 from wgsl_kernels.nn.initializers import lecun_uniform as lecun_uniform
 from wgsl_kernels.nn.initializers import orthogonal as orthogonal
-from wgsl_kernels.nn.linear import Dense as Dense
-from wgsl_kernels.nn.linear import Embedding as Embedding
-from wgsl_kernels.nn.linear import dense as dense
-from wgsl_kernels.nn.linear import embedding as embedding
+from wgsl_kernels.nn.multi_head import KeyValueCache as KeyValueCache
+from wgsl_kernels.nn.multi_head import MultiHeadAttention as MultiHeadAttention
+from wgsl_kernels.nn.multi_head import multi_head_attention as multi_head_attention
 from wgsl_kernels.nn.normalization import BatchNorm as BatchNorm
 from wgsl_kernels.nn.normalization import GroupNorm as GroupNorm
 from wgsl_kernels.nn.normalization import LayerNorm as LayerNorm
@@ -35,6 +31,10 @@ from wgsl_kernels.nn.normalization import batch_norm as batch_norm
 from wgsl_kernels.nn.normalization import group_norm as group_norm
 from wgsl_kernels.nn.normalization import layer_norm as layer_norm
 from wgsl_kernels.nn.normalization import rms_norm as rms_norm
+from wgsl_kernels.nn.projection import Dense as Dense
+from wgsl_kernels.nn.projection import Embedding as Embedding
+from wgsl_kernels.nn.projection import dense as dense
+from wgsl_kernels.nn.projection import embedding as embedding
 from wgsl_kernels.nn.recurrent import GRU as GRU
 from wgsl_kernels.nn.recurrent import LSTM as LSTM
 from wgsl_kernels.nn.recurrent import gru as gru

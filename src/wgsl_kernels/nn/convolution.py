@@ -10,7 +10,7 @@ from wgsl_kernels.engine.execution.creation import as_floats
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.values.attributes import integer_or_integers
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.nn.fields import count, shown_by_fields, zeros
+from wgsl_kernels.nn.fields import count, made_by, shown_by_fields, zeros
 from wgsl_kernels.nn.initializers import glorot_uniform
 from wgsl_kernels.ops.convolution import conv as images
 from wgsl_kernels.ops.convolution import conv1d as sequences
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _MOST_AXES = 3
 
 
+@made_by("conv")
 @dataclass(eq=False, repr=False)
 class Conv:
     """A filter that moves over sequences, images or volumes, channels last.
@@ -175,6 +176,7 @@ def depthwise_conv(
     )
 
 
+@made_by("conv_transpose")
 @dataclass(eq=False, repr=False)
 class ConvTranspose:
     """The transpose of `Conv`: each element spreads a filter over a larger result.

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wgsl_kernels.nn.attention import MultiHeadAttention
 from wgsl_kernels.nn.convolution import Conv, ConvTranspose
-from wgsl_kernels.nn.linear import Dense, Embedding
+from wgsl_kernels.nn.multi_head import MultiHeadAttention
 from wgsl_kernels.nn.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
+from wgsl_kernels.nn.projection import Dense, Embedding
 from wgsl_kernels.nn.recurrent import GRU, LSTM
 
 Array = np.ndarray[Any, Any]

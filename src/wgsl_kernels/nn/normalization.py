@@ -10,7 +10,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.nn.fields import count, ones, shown_by_fields, zeros
+from wgsl_kernels.nn.fields import count, made_by, ones, shown_by_fields, zeros
 from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.normalization import normalization
 from wgsl_kernels.ops.reductions import reduce, statistics
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
+@made_by("batch_norm")
 @dataclass(eq=False, repr=False)
 class BatchNorm:
     """Normalizes each channel over the batch in training, by running means otherwise.
@@ -105,6 +106,7 @@ def batch_norm(channels: int, *, momentum: float = 0.9, epsilon: float = 1e-5) -
     return BatchNorm(ones(size), zeros(size), mean, variance, momentum, epsilon)
 
 
+@made_by("layer_norm")
 @dataclass(eq=False, repr=False)
 class LayerNorm:
     """Normalizes the features of each element.
@@ -154,6 +156,7 @@ def layer_norm(features: int, *, offset: bool = True, epsilon: float = 1e-5) -> 
     return LayerNorm(ones(size), zeros(size) if offset else None, epsilon)
 
 
+@made_by("group_norm")
 @dataclass(eq=False, repr=False)
 class GroupNorm:
     """Normalizes groups of channels of each element of a batch.
@@ -216,6 +219,7 @@ def group_norm(channels: int, groups: int, *, epsilon: float = 1e-5) -> GroupNor
     return GroupNorm(ones(size), zeros(size), parts, epsilon)
 
 
+@made_by("rms_norm")
 @dataclass(eq=False, repr=False)
 class RMSNorm:
     """Divides the features of each element by the root of their mean square.

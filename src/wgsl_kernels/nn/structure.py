@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.origin import warn_user
 from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.trees.trees import variables_of
 from wgsl_kernels.engine.values.attributes import number
-from wgsl_kernels.nn.fields import shown_by_fields
+from wgsl_kernels.nn.closures import outside_reads
+from wgsl_kernels.nn.fields import made_by, shown_by_fields
+from wgsl_kernels.nn.recurrent import GRU, LSTM
 from wgsl_kernels.ops.random import distributions
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -63,6 +67,7 @@ def dropout(rate: float) -> Dropout:
     return Dropout(float(rate))
 
 
+@made_by("sequential", of="a tuple")
 @dataclass(eq=False, repr=False)
 class Sequential:
     """Layers and functions, each applied to what the one before gives.
@@ -81,9 +86,16 @@ class Sequential:
         """Return what the last layer gives; both options go to the layers that take them."""
         given = {"train": train, "generator": generator}
         y: Any = x
-        for layer, takes in zip(self.layers, self.options, strict=True):
-            y = layer(y, **{name: given[name] for name in takes})
-        return as_tensor(y)
+        place, last = 0, None
+        try:
+            for place, layer in enumerate(self.layers):
+                y = layer(y, **{name: given[name] for name in self.options[place]})
+                last = layer
+            return as_tensor(y)
+        except Exception as error:
+            name = _name_of(self.layers[place]) if self.layers else "none"
+            error.add_note(f"in layers[{place}] ({name}) of a Sequential{_advice(last, y)}.")
+            raise
 
     def __len__(self) -> int:
         """Return the number of layers."""
@@ -93,8 +105,14 @@ class Sequential:
         """Yield the layers."""
         return iter(self.layers)
 
-    def __getitem__(self, index: int) -> Any:
-        """Return a layer."""
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequential: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        """Return a layer; of a slice a Sequential of these layers, which are the same."""
+        if isinstance(index, slice):
+            return Sequential(self.layers[index], self.options[index])
         return self.layers[index]
 
     def __repr__(self) -> str:
@@ -112,7 +130,9 @@ def sequential(*layers: Callable[..., Any]) -> Sequential:
 
     Args:
         layers: Layers, and functions such as ``wk.relu``: all that takes a tensor and gives one.
-            Those with the keywords ``train`` or ``generator`` get what the whole is given.
+            Those with the keywords ``train`` or ``generator``, or any, get what the whole is given.
+            A function that reads the variables of a layer which is none of these is warned of: they
+            are no part of the whole, which is trained and saved without them.
 
     Raises:
         ArgumentError: One cannot be called.
@@ -134,13 +154,46 @@ def sequential(*layers: Callable[..., Any]) -> Sequential:
                 f"sequential: layers[{place}] is {shown(layer)}; want a layer or a function. "
                 "(A list of layers is given as sequential(*layers).)"
             )
+    _warn_of_outside_reads(layers)
     return Sequential(layers, tuple(map(options_of, layers)))
 
 
+def _warn_of_outside_reads(layers: tuple[Any, ...]) -> None:
+    mine = {id(one) for one in variables_of("sequential", layers)}
+    for place, layer in enumerate(layers):
+        for name, value, variables in outside_reads(layer):
+            if all(id(one) in mine for one in variables):
+                continue
+            function = _name_of(layer)
+            warn_user(
+                f"sequential: layers[{place}], {function}, reads {name} ({type(value).__name__}), "
+                "whose variables are no part of the layers: they are not trained, saved or "
+                "summarised with them. Give the layer itself, or a dataclass with __call__ that "
+                "has it as a field.",
+                UserWarning,
+            )
+
+
+def _advice(layer: Any, result: Any) -> str:
+    """Return what to write where a state, too, was handed on."""
+    if not isinstance(layer, (LSTM, GRU)) or not isinstance(result, tuple):
+        return ""
+    maker = type(layer).__name__.lower()
+    return (
+        f"; {maker} gives the outputs and the state. For the outputs alone write "
+        f'wk.nn.{maker}(inputs, units, returns="outputs")'
+    )
+
+
+def _name_of(layer: Any) -> str:
+    return str(getattr(layer, "__name__", None) or type(layer).__name__)
+
+
 def options_of(layer: Callable[..., Any]) -> tuple[str, ...]:
-    """Return which of ``train`` and ``generator`` a layer takes."""
+    """Return which of ``train`` and ``generator`` a layer takes; both, if it takes any keyword."""
     try:
         parameters = inspect.signature(layer).parameters
     except ValueError:  # of a function that is not written in Python
         return ()
-    return tuple(name for name in _OPTIONS if name in parameters)
+    takes_any = any(one.kind is one.VAR_KEYWORD for one in parameters.values())
+    return tuple(name for name in _OPTIONS if takes_any or name in parameters)

@@ -17,8 +17,8 @@ from wgsl_kernels.engine.execution.creation import as_tensor, tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.nn.convolution import Conv, ConvTranspose
 from wgsl_kernels.nn.fields import shown_by_fields
-from wgsl_kernels.nn.linear import Dense, Embedding
 from wgsl_kernels.nn.normalization import BatchNorm, LayerNorm
+from wgsl_kernels.nn.projection import Dense, Embedding
 from wgsl_kernels.nn.recurrent import GRU, LSTM, hard_sigmoid
 from wgsl_kernels.nn.structure import Dropout
 from wgsl_kernels.ops.elementwise import activation, exponential, unary

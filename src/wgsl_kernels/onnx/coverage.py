@@ -84,6 +84,8 @@ def _rows_of(model: Any) -> Iterator[CoverageRow]:
             yield CoverageRow(domain, name, versions.get(domain, 1), "function")
         elif row is not None:
             yield row
+        elif (domain, name) in registry.names():
+            yield CoverageRow(domain, name, versions.get(domain, 1), "own")
         else:
             yield CoverageRow(domain, name, versions.get(domain, 0), "")
 

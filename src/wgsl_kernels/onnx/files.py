@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,9 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
     import os
+
+_LARGE = 1 << 10
+"""Elements of a tensor that is more than a shape."""
 
 
 def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, str]:
@@ -44,17 +48,46 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
     return model, folder
 
 
-def with_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Return the model with the shapes that the package ``onnx`` can tell, or as it is."""
+def values_of(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
+    """Return what is known of values by name, with the shapes that the package ``onnx`` can tell.
+
+    It writes the model and reads it again, so it is given large weights by type and lengths only.
+    """
+    bare = onnx.ModelProto()
+    for field, value in model.ListFields():
+        if field.name != "graph":
+            _put(bare, field.name, value)
+    for field, value in model.graph.ListFields():
+        if field.name != "initializer":
+            _put(bare.graph, field.name, value)
+    bare.graph.initializer.extend(map(_outline, model.graph.initializer))
     try:
-        return onnx.shape_inference.infer_shapes(model)
+        found = onnx.shape_inference.infer_shapes(bare).graph
     except (
         onnx.checker.ValidationError,
         onnx.shape_inference.InferenceError,
         ValueError,
         RuntimeError,
     ):
-        return model  # what is wrong with it is said where it is read; or it is beyond 2 GB
+        found = bare.graph  # what is wrong with it is said where it is read
+    return {one.name: one for one in (*found.input, *found.output, *found.value_info)}
+
+
+def _put(target: Any, name: str, value: Any) -> None:
+    """Set a field of a message to a copy of a value, which is a message, a list or a scalar."""
+    if hasattr(value, "extend"):
+        getattr(target, name).extend(value)
+    elif hasattr(value, "CopyFrom"):
+        getattr(target, name).CopyFrom(value)
+    else:
+        setattr(target, name, value)
+
+
+def _outline(tensor: onnx.TensorProto) -> onnx.TensorProto:
+    """Return a tensor, without its data where they are large: no shape depends on those."""
+    if math.prod(tensor.dims) <= _LARGE:
+        return tensor
+    return onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
 
 
 def type_name(kind: onnx.TypeProto) -> str:

@@ -5,8 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wgsl_kernels.engine.tensors.scopes import keep
-from wgsl_kernels.onnx.types import carried
+from wgsl_kernels.onnx.types import PACKED_KINDS, carried, element_of
+from wgsl_kernels.ops.names import public_ops as ops
+from wgsl_kernels.ops.quantization.kinds import KINDS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,21 +46,44 @@ class Constant:
     Attributes:
         name: Its name in the graph.
         array: On the host, in its own dtype.
+        is_packed: Whether a device has its codes alone, which what reads them widens.
     """
 
-    __slots__ = ("_tensor", "array", "name")
+    __slots__ = ("_codes", "_tensor", "array", "is_packed", "name")
 
     def __init__(self, name: str, array: Array) -> None:
         self.name = name
         self.array = array
+        self.is_packed = False
+        self._codes: Tensor | None = None
         self._tensor: Tensor | Variable | None = None
 
     @property
     def tensor(self) -> Tensor | Variable:
-        """The tensor that carries it: the same one at each use."""
+        """The tensor that carries it: the same one at each use, or made anew of its codes."""
+        if self.is_packed and self.kind is not None:
+            rows = ops.widen(self.codes, kind=self.kind)[:, : self.array.shape[-1]]
+            return ops.reshape(rows, self.array.shape)
         if self._tensor is None:
             self._tensor = keep(carried(self.array, self.name))
         return self._tensor
+
+    @property
+    def kind(self) -> str | None:
+        """The kind of its numbers, as `widen` names it; None where they have no codes."""
+        return PACKED_KINDS.get(element_of(self.array.dtype))
+
+    @property
+    def codes(self) -> Tensor:
+        """What packs its numbers, [rows, bytes], where rows are along the last axis."""
+        if self._codes is None:
+            assert self.kind is not None
+            rows = np.ascontiguousarray(self.array.reshape(-1, self.array.shape[-1]))
+            found = rows.view(np.uint8)
+            if KINDS[self.kind].bits < 8:
+                found = packed(found, KINDS[self.kind].bits)
+            self._codes = keep(ops.tensor(found))
+        return self._codes
 
     def keep_in(self, variable: Variable) -> None:
         """Have a variable be the value on a device from now on."""

@@ -52,11 +52,11 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
     Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
     """
     with needing_onnx("load"):
-        from wgsl_kernels.onnx.files import read_model, with_shapes
+        from wgsl_kernels.onnx.files import read_model
         from wgsl_kernels.onnx.reading import read_graph
     registry.load_families()
     model, folder = read_model(path_or_proto)
-    graph = read_graph(with_shapes(model), folder)
+    graph = read_graph(model, folder)
     done = optimise(graph, trainable=trainable)
     return Model(graph, done, trainable=trainable)
 
@@ -125,9 +125,9 @@ class Model:
 
     def _run(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Run the graph, or replay it: nobody must be there who wants to see its kernels."""
-        given = self._taken(inputs, named)
         now = context.current()
         is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
+        given = self._taken(inputs, named, is_lent=not is_watched and now.watch is None)
         if self.why_not_replayed is None and not is_watched:
             return self._replayed(*given)
         return self._forward(*given)
@@ -143,8 +143,10 @@ class Model:
         found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
         return tuple(map(_tensors, found))
 
-    def _taken(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> list[Any]:
-        """Return the inputs in order, checked, as tensors."""
+    def _taken(
+        self, inputs: tuple[Any, ...], named: Mapping[str, Any], *, is_lent: bool = False
+    ) -> list[Any]:
+        """Return the inputs in order, checked, as tensors; see `carried` for ``is_lent``."""
         names = [one.name for one in self.inputs]
         if len(inputs) > len(names):
             raise ArgumentError(f"model: got {len(inputs)} inputs; want {', '.join(names)}.")
@@ -161,7 +163,7 @@ class Model:
         ]
         if missing:
             raise ArgumentError(f"model: no input {', '.join(map(repr, missing))} is given.")
-        return [_taken(given.get(one.name), one) for one in self.inputs]
+        return [_taken(given.get(one.name), one, is_lent=is_lent) for one in self.inputs]
 
     def __repr__(self) -> str:
         def shown(values: tuple[ValueInfo, ...]) -> str:
@@ -174,10 +176,11 @@ class Model:
         )
 
 
-def _taken(value: Any, info: ValueInfo) -> Any:
+def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
     """Return an input as a tensor, or a list of them."""
     if isinstance(value, (list, tuple)) and "seq(" in info.type:
-        return [_taken(one, type(info)(info.name, info.type[4:-1], None)) for one in value]
+        kind = type(info)(info.name, info.type[4:-1], None)
+        return [_taken(one, kind, is_lent=is_lent) for one in value]
     if value is None or "tensor(" not in info.type:
         return value
     carrier = CARRIERS[element(info.type)]
@@ -191,7 +194,7 @@ def _taken(value: Any, info: ValueInfo) -> Any:
         array = np.asarray(value)
         if array.dtype.kind in "fiub" and array.dtype.name != element(info.type):
             array = _as_declared(array, info)
-        found = carried(array, f"model: input {info.name!r}")
+        found = carried(array, f"model: input {info.name!r}", is_lent=is_lent)
     if info.shape is not None:
         fits = len(info.shape) == found.ndim and all(
             not isinstance(n, int) or n == there

@@ -1,4 +1,4 @@
-"""What is done to a graph once, on load: constants and batch norms folded, dead nodes dropped."""
+"""What is done to a graph once, on load: what is constant folded, dead nodes dropped."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.onnx.affine import fold_affine, uses_of
 from wgsl_kernels.onnx.graph import Constant
+from wgsl_kernels.onnx.packing import is_narrow, pack_constants, products_of
 from wgsl_kernels.onnx.placing import DRAWS
 from wgsl_kernels.onnx.running import host, run_node
 from wgsl_kernels.onnx.types import released
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 _GROWS = frozenset({"ConstantOfShape", "Expand", "Tile", "Pad", "Range", "Resize", "Upsample"})
 _MOST = 1 << 28
 """Elements of a folded constant that is made larger than what it is made of."""
+
+_AT_ONCE = 64
+"""Filters that are laid out at a time."""
 
 
 @dataclass
@@ -33,21 +38,30 @@ class Optimised:
     Attributes:
         folded: Nodes that became constants.
         norms: Batch normalizations that became part of the convolution before them.
+        scales: Products and sums by a number per channel, likewise, or of a batch norm.
+        activations: ``Relu`` that became part of the convolution before it.
         dropped: Nodes whose outputs nothing reads.
         laid_out: Filters of convolutions that were brought into this library's order.
+        packed: Constants of few bits that a device has as codes.
     """
 
     folded: int = 0
     norms: int = 0
+    scales: int = 0
+    activations: int = 0
     dropped: int = 0
     laid_out: int = 0
+    packed: int = 0
 
     def __str__(self) -> str:
         said = {
             "constants folded": self.folded,
             "batch norms in convolutions": self.norms,
+            "scales in convolutions and batch norms": self.scales,
+            "activations in convolutions": self.activations,
             "dead nodes dropped": self.dropped,
             "filters laid out": self.laid_out,
+            "weights packed": self.packed,
         }
         return ", ".join(f"{count} {what}" for what, count in said.items() if count) or "nothing"
 
@@ -65,21 +79,26 @@ def optimise(graph: Graph, *, trainable: bool) -> Optimised:
         for name, one in graph.constants.items()
         if not (trainable and one.array.dtype.kind == "f" and one.array.size > 1)
     }
-    done.folded = _fold_constants(graph, fixed)
+    widening = [node for node in graph.nodes if is_narrow(graph, node)]
+    products = {id(node): products_of(graph, node) for node in widening}
+    done.folded = _fold_constants(graph, fixed, products)
     done.dropped = _drop_dead(graph)
+    done.packed = pack_constants(graph, products, turns=not trainable)
+    _drop_dead(graph)
     if not trainable:
-        done.norms = _fold_norms(graph)
+        done.norms, done.scales = fold_affine(graph)
+        done.activations = _take_in_activations(graph)
         done.laid_out = _lay_out_filters(graph)
         _drop_dead(graph)
     graph.find_dead()
     return done
 
 
-def _fold_constants(graph: Graph, fixed: set[str]) -> int:
-    """Compute nodes of constants alone, on the cpu backend."""
+def _fold_constants(graph: Graph, fixed: set[str], narrow: Container[int]) -> int:
+    """Compute nodes of constants alone, on the cpu backend, but those that widen few bits."""
     kept: list[OnnxNode] = []
     for node in graph.nodes:
-        if not _is_foldable(graph, node, fixed):
+        if id(node) in narrow or not _is_foldable(graph, node, fixed):
             kept.append(node)
             continue
         given = [graph.constants[name] if name else None for name in node.inputs]
@@ -126,14 +145,6 @@ def _size(graph: Graph, node: OnnxNode) -> float:
     return 0.0 if arrays and arrays[0].size < 1 << 20 and node.op == "Pad" else math.inf
 
 
-def _uses(graph: Graph) -> dict[str, int]:
-    counts = {one.name: 1 for one in graph.outputs}
-    for node in graph.nodes:
-        for name in node.reads():
-            counts[name] = counts.get(name, 0) + 1
-    return counts
-
-
 def _drop_dead(graph: Graph) -> int:
     """Drop nodes and constants that nothing reads, and names of outputs that nothing reads."""
     wanted = {one.name for one in graph.outputs}
@@ -150,62 +161,23 @@ def _drop_dead(graph: Graph) -> int:
     return count
 
 
-def _fold_norms(graph: Graph) -> int:
-    """Make batch norms behind convolutions part of their filters and biases.
-
-    ``(W x + b - mean) * scale / sqrt(variance + epsilon) + offset`` is a convolution, too.
-    """
-    makers = {name: node for node in graph.nodes for name in node.outputs if name}
-    uses = _uses(graph)
+def _take_in_activations(graph: Graph) -> int:
+    """Make a ``Relu`` behind a convolution, and behind nothing else, the end of it."""
+    makers: dict[str, OnnxNode] = {}
+    uses = uses_of(graph)
     kept: list[OnnxNode] = []
     for node in graph.nodes:
-        maker = makers.get(node.inputs[0]) if node.inputs else None
-        if maker is None or not _is_foldable_norm(graph, node, maker, uses):
+        maker = makers.get(node.inputs[0]) if node.op == "Relu" else None
+        if maker is None or uses[node.inputs[0]] > 1 or maker.attr("activation"):
             kept.append(node)
+            if node.op == "Conv":
+                makers[node.outputs[0]] = node
             continue
-        scale, offset, mean, variance = (
-            graph.constants[name].array.astype(np.float64) for name in node.inputs[1:5]
-        )
-        x, filters, *given = maker.inputs
-        weight = graph.constants[filters].array
-        bias = graph.constants[given[0]].array if given else 0.0
-        factor: Array = scale / np.sqrt(variance + node.attr("epsilon"))
-        name = node.outputs[0]
-        new = {
-            f"{name}/filters": weight * np.reshape(factor, (-1, *(1,) * (weight.ndim - 1))),
-            f"{name}/bias": (bias - mean) * factor + offset,
-        }
-        for one, array in new.items():
-            graph.constants[one] = Constant(one, array.astype(weight.dtype))
-        kind = maker.in_types[1]
-        maker.inputs = (x, *new)
-        maker.in_types = (maker.in_types[0], kind, kind)
-        maker.outputs = (name,)
-        makers[name] = maker
+        maker.attrs["activation"] = "relu"
+        maker.outputs = node.outputs
     count = len(graph.nodes) - len(kept)
     graph.nodes = kept
     return count
-
-
-def _is_foldable_norm(graph: Graph, node: OnnxNode, maker: OnnxNode, uses: dict[str, int]) -> bool:
-    return (
-        node.op == "BatchNormalization"
-        and maker.op == "Conv"
-        and node.wanted == 1
-        and not node.attr("training_mode", 0)
-        and uses[node.inputs[0]] == 1
-        and all(name in graph.constants for name in (*node.inputs[1:5], *maker.inputs[1:]))
-        and graph.constants[maker.inputs[1]].array.dtype.kind == "f"
-        and _have_a_number_each(graph, (*node.inputs[1:5], *maker.inputs[2:]), maker.inputs[1])
-    )
-
-
-def _have_a_number_each(graph: Graph, names: Iterable[str], filters: str) -> bool:
-    """Say whether constants have one number for each filter."""
-    weight = graph.constants[filters].array
-    return weight.ndim > 2 and all(
-        graph.constants[name].array.shape == weight.shape[:1] for name in names
-    )
 
 
 def _lay_out_filters(graph: Graph) -> int:
@@ -218,10 +190,30 @@ def _lay_out_filters(graph: Graph) -> int:
             continue  # it is said where the node runs
         name = f"{node.inputs[1]}/last"
         if name not in graph.constants:
-            array = graph.constants[node.inputs[1]].array
-            turned = np.ascontiguousarray(array.transpose(*range(2, array.ndim), 1, 0))
-            graph.constants[name] = Constant(name, turned)
+            graph.constants[name] = Constant(name, _turned(graph.constants[node.inputs[1]].array))
         node.inputs = (node.inputs[0], name, *node.inputs[2:])
+        _lay_out_bias(graph, node)
         node.attrs["filters_last"] = True
         count += 1
     return count
+
+
+def _turned(filters: Array) -> Array:
+    """Return [*window, in, out] of [out, in, *window]; some filters at a time, for the cache."""
+    turned = np.empty((*filters.shape[2:], *filters.shape[1::-1]), filters.dtype)
+    for first in range(0, len(filters), _AT_ONCE):
+        some = filters[first : first + _AT_ONCE]
+        turned[..., first : first + _AT_ONCE] = some.transpose(*range(2, some.ndim), 1, 0)
+    return turned
+
+
+def _lay_out_bias(graph: Graph, node: OnnxNode) -> None:
+    """Bring a constant bias that is added apart, of groups, into the shape that broadcasts."""
+    x, filters, *rest = node.inputs
+    bias = graph.constants.get(rest[0]) if rest else None
+    if bias is None or node.attr("group", 1) == 1 or bias.array.ndim != 1:
+        return
+    axes = graph.constants[filters].array.ndim - 2
+    name = f"{bias.name}/{axes}d"
+    graph.constants[name] = Constant(name, bias.array.reshape(-1, *(1,) * max(axes, 2)))
+    node.inputs = (x, filters, name)

@@ -10,7 +10,8 @@ from onnx import defs, helper, numpy_helper
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx import registry
-from wgsl_kernels.onnx.files import type_name
+from wgsl_kernels.onnx.contributed import schema_of
+from wgsl_kernels.onnx.files import type_name, values_of
 from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode, ValueInfo
 from wgsl_kernels.onnx.inference import result_types
 from wgsl_kernels.onnx.types import CARRIERS, element, element_of, tensor_type
@@ -39,6 +40,7 @@ def read_graph(model: onnx.ModelProto, folder: str = "") -> Graph:
     """
     reader = _GraphReader(model, folder)
     graph = reader.graph(model.graph, {}, _BodyNames())
+    graph.outputs = tuple(map(reader.with_shape, graph.outputs))
     if reader.missing:
         count = len(reader.missing)
         raise ArgumentError(
@@ -80,16 +82,18 @@ class _GraphReader:
             (registry.plain_domain(one.domain), one.name): one for one in model.functions
         }
         self.missing: list[str] = []
-        self.shapes = {
-            one.name: one.type
-            for one in (*model.graph.input, *model.graph.output, *model.graph.value_info)
-        }
+        self.values = values_of(model)
         newest = defs.onnx_opset_version()
         if self.opsets.get("", 1) > newest:
             raise ArgumentError(
                 f"load: the model wants version {self.opsets['']} of ONNX's operators; the "
                 f"installed package onnx knows {newest}. Use a newer one."
             )
+
+    def with_shape(self, output: ValueInfo) -> ValueInfo:
+        """Return an output of the model with the shape that is known of it."""
+        shape = _value_info(self.values[output.name], _BodyNames()).shape
+        return ValueInfo(output.name, output.type, shape)
 
     def graph(self, proto: onnx.GraphProto, around: Scope, names: _BodyNames) -> Graph:
         """Return a graph; ``around`` has the types of what it may read from outside."""
@@ -277,9 +281,9 @@ class _GraphReader:
         return found
 
     def _type_proto(self, name: str, scope: Scope) -> onnx.TypeProto:
-        known: onnx.TypeProto | None = self.shapes.get(name)
-        if known is not None and known.WhichOneof("value"):
-            return known
+        known = self.values.get(name)
+        if known is not None and known.type.WhichOneof("value"):
+            return known.type
         found = onnx.TypeProto()
         if name and scope.get(name, "").startswith("tensor("):
             kind = scope[name][7:-1].upper()
@@ -418,7 +422,7 @@ def _schema(name: str, version: int, domain: str) -> Any:
     try:
         return defs.get_schema(name, version, domain)
     except defs.SchemaError:
-        return None
+        return schema_of(name, domain)
 
 
 def _type_of(array: Array) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
+from wgsl_kernels.engine.execution.host_tensors import of_lent
 from wgsl_kernels.engine.values.dtypes import OBJECTS
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -85,6 +86,10 @@ _ML_DTYPES = {
     "int4": "int4",
     "uint4": "uint4",
 }
+PACKED_KINDS: Mapping[str, str] = MappingProxyType(
+    {**_ML_DTYPES, **{name: name for name in ("int8", "uint8", "int16", "uint16")}}
+)
+"""The kinds of numbers of few bits (see `widen`) that element types are, by ONNX's names."""
 _ONNX = {
     **{_NUMPY.get(name, name): name for name in CARRIERS if name not in _ML_DTYPES},
     **{there: here for here, there in _ML_DTYPES.items()},
@@ -136,12 +141,13 @@ def limits(name: str) -> tuple[int, int]:
     return max(low, -(1 << 31)), min(high, (1 << 31) - 1)
 
 
-def carried(values: Any, what: str = "onnx") -> Tensor:
+def carried(values: Any, what: str = "onnx", *, is_lent: bool = False) -> Tensor:
     """Return the tensor that carries an array of any of ONNX's element types.
 
     Args:
         values: An array, or what NumPy makes one of.
         what: What the array is, for an error's text.
+        is_lent: Whether the tensor is for one run, which nothing records: see `of_lent`.
 
     Raises:
         ArgumentError: Integers do not fit int32.
@@ -158,7 +164,8 @@ def carried(values: Any, what: str = "onnx") -> Tensor:
             )
     if carrier == "string":
         return ops.tensor(array.astype(object), dtype="string")
-    return ops.tensor(array.astype(carrier), dtype=carrier)
+    array = array.astype(carrier, copy=False)
+    return of_lent(array, carrier) if is_lent else ops.tensor(array, dtype=carrier)
 
 
 def released(value: Tensor | Array, type_: str) -> Array:

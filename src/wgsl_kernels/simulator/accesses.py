@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.simulator.memory import Memory
 
-Kind: TypeAlias = Literal["outside", "write-race", "read-race", "unset"]
+Kind: TypeAlias = Literal["outside", "write-race", "same-write", "read-race", "unset"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Access:
     """An access that is wrong.
 
     Attributes:
-        kind: What is wrong with it.
+        kind: What is wrong with it; ``same-write`` is a race of which all write the same.
         site: The number of the place in the text.
         memory: The variable.
         at: The element of an array, -1 where it is none.
@@ -131,22 +131,30 @@ class AccessLog:
         shadow.read_site[real] = site
         shadow.read_phase[real] = self._phases[memory.is_workgroup]
 
-    def wrote(self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int) -> None:
-        """Note that invocations write numbers."""
+    def wrote(
+        self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int, same: Any
+    ) -> None:
+        """Note that invocations write numbers; ``same`` gives what two of them have alike.
+
+        It is called with which of the writes, and with which others, None for what was there.
+        """
         shadow, who = self._shadow(memory, size), lanes + self._first
         order = np.argsort(real, kind="stable")
         twice = np.flatnonzero(real[order][1:] == real[order][:-1])
         if twice.size:
-            one, two = order[twice[0]], order[twice[0] + 1]
-            place = self._index(memory, at[two], size)
-            self._note("write-race", site, memory, place, 0, lanes[two], int(who[one]), site)
+            first, second = order[twice], order[twice + 1]
+            one, kind = _worst_write(same(second, first))
+            place = self._index(memory, at[second[one]], size)
+            before = int(who[first[one]]), site
+            self._note(kind, site, memory, place, 0, lanes[second[one]], *before)
         writer = shadow.writer[real]
-        against = self._unordered(memory, writer, who, shadow.write_phase[real])
-        if against.any():
-            one = int(np.argmax(against))
+        against = np.flatnonzero(self._unordered(memory, writer, who, shadow.write_phase[real]))
+        if against.size:
+            found, kind = _worst_write(same(against, None))
+            one = int(against[found])
             place = self._index(memory, at[one], size)
             before = int(writer[one]), int(shadow.write_site[real[one]])
-            self._note("write-race", site, memory, place, 0, lanes[one], *before)
+            self._note(kind, site, memory, place, 0, lanes[one], *before)
         phase = shadow.read_phase[real]
         for readers, when in (
             (shadow.reader, phase), (shadow.first_reader, phase), (shadow.earliest, -1)
@@ -213,3 +221,10 @@ class AccessLog:
         across = other >= 0 and who // self._workgroup != other // self._workgroup
         access = Access(kind, site, memory.name, at, length, who, other, other_site, across)
         self.found.setdefault((kind, site), access)
+
+
+def _worst_write(is_same: Any) -> tuple[int, Kind]:
+    """Return which of several writes to a place is told, and as what: one that differs, if any."""
+    if is_same.all():
+        return 0, "same-write"
+    return int(np.argmin(is_same)), "write-race"

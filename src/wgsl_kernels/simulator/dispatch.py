@@ -52,6 +52,7 @@ class EntryPoint:
         subgroup_size: int = 32,
         order: Order = "forward",
         log: AccessLog | None = None,
+        most_rounds: int | None = None,
         runs: Callable[[int, Subgroups, AccessLog | None], Run] = Run,
     ) -> None:
         """Run all workgroups, which changes the words that are bound.
@@ -64,12 +65,18 @@ class EntryPoint:
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups.
             log: What notes accesses to memory.
+            most_rounds: Rounds after which a loop is taken for one that does not end; without it
+                those of the log, or 2^20.
             runs: Makes what the invocations of a part share while it runs.
 
         Raises:
             ShaderError: It does what is not simulated, or a loop does not end.
         """
         shared = self._shared(bound)
+        if log is not None and most_rounds is None:
+            most_rounds = log.most_rounds
+        limited = rounds if most_rounds is None else partial(rounds, most=most_rounds)
+        self.module.globals["rounds"] = limited
         workgroup = self.size[0] * self.size[1] * self.size[2]
         try:
             parts = list(_parts(groups, workgroup))
@@ -95,8 +102,6 @@ class EntryPoint:
         within = invocations % subgroups.workgroup
         number = invocations // subgroups.workgroup
         known = module.globals
-        most = None if run.log is None else run.log.most_rounds
-        known["rounds"] = rounds if most is None else partial(rounds, most=most)
         known |= run.names
         known |= module.first_values()
         known |= {module.memory(name): one for name, one in shared.items()}

@@ -103,7 +103,8 @@ class Run:
         size = _SIZES[scalar]
         if self.log is not None:
             lanes, seen, real = self._inside(memory, at, scalar, mask, site)
-            self.log.wrote(memory, seen, real, lanes, size, site)
+            same = self._compared(memory.views[scalar], real, value, lanes)
+            self.log.wrote(memory, seen, real, lanes, size, site, same)
         inside = (at >= 0) & (at < memory.count * 4 // size)
         if mask is not True:
             inside = inside & mask
@@ -119,6 +120,17 @@ class Run:
             return
         chosen = np.broadcast_to(places, inside.shape)[inside]
         view[chosen] = np.broadcast_to(value, inside.shape)[inside]
+
+    def _compared(self, view: Any, real: Any, value: Any, lanes: Any) -> Callable[..., Any]:
+        """Return what says which writes are of the same value as others, or as what was there."""
+
+        def same(some: Any, others: Any) -> Any:
+            value_of = np.broadcast_to(np.asarray(value, view.dtype), self.count)[lanes]
+            one = value_of[some]
+            two = view[real[some]] if others is None else value_of[others]
+            return (one == two) | ((one != one) & (two != two))
+
+        return same
 
     def barrier(self, of_workgroup: bool | None = None) -> None:
         """Note that all invocations have come to a barrier; see `AccessLog.passed_barrier`."""

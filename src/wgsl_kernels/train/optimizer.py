@@ -22,6 +22,7 @@ from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.tensors.scopes import tidy
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
+from wgsl_kernels.engine.trees.trees import variables_of
 from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise.cast import astype
@@ -67,6 +68,11 @@ class Optimizer(metaclass=WithKeywords):
 
     def __init__(self, learning_rate: Rate) -> None:
         self._name = type(self).__name__
+        if callable(learning_rate) and variables_of(self._name, learning_rate):
+            raise ArgumentError(
+                f"{self._name}: learning_rate is a model, {type(learning_rate).__name__}; want a "
+                "number or a schedule. The model is given to minimize(f, model)."
+            )
         self._schedule = learning_rate if callable(learning_rate) else None
         rate = 0.0 if callable(learning_rate) else _scalar(self._name, learning_rate)
         self._rate = variable(rate, trainable=False, name=RATE, dtype="float32")

@@ -24,13 +24,13 @@ from wgsl_kernels.wgsl.derive.accumulations import (
 )
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.custom import custom_rules
-from wgsl_kernels.wgsl.derive.linear import adds, is_linear
+from wgsl_kernels.wgsl.derive.linear import adds, is_costly, is_linear
 from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
-from wgsl_kernels.wgsl.syntax.tree import Name
+from wgsl_kernels.wgsl.syntax.tree import Function, Name
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Scalar, StructType
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Form
     from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
-    from wgsl_kernels.wgsl.syntax.tree import Function
 
 _T = TypeVar("_T", bound="Accumulation | Pulled")
 
@@ -52,7 +51,7 @@ def form_of(shader: ShaderKernel) -> Form | None:
     form = classify(shader.source, shader.form)
     if form == "reduce":
         return "apply" if "apply" in shader.source.functions else "reduce"
-    return "scan" if form == "scan" else None
+    return form if form in ("scan", "window") else None
 
 
 @dataclass(frozen=True)
@@ -227,7 +226,8 @@ def _base(
     assert form is not None
     whole = _whole(source).composed
     aliases = declared(given_names(source, scalar))
-    named = NamedTypes([*parse(whole).declarations, *aliases])
+    declarations = parse(whole).declarations
+    named = NamedTypes([*declarations, *aliases])
 
     def resolved(function: str, at: int) -> str:
         found = None
@@ -266,6 +266,10 @@ def _base(
         str(named.of(parse_expression(result))),
         adds=adds(combine, members),
         is_straight=form != "apply" and (finish is None or is_linear(finish, _is_float(named))),
+        is_numbered=lift is not None and len(lift.parameters) > 1,
+        is_costly=is_costly(
+            combine, {one.name: one for one in declarations if isinstance(one, Function)}
+        ),
     )  # fmt: skip
     x = names[0]
     lines = glue(

@@ -43,48 +43,46 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 """
 
 
-class Shaders:
-    """The texts of an accumulation, or of its gradient by one input, for one dtype.
+class ShaderTexts:
+    """What the texts of an accumulation's dispatches, or of its gradient's, have in common.
 
     Attributes:
         one: The accumulation.
-        is_zero: Whether the gradient is zero throughout.
-        passes: The dispatches, and the shader of each, by whether an invocation takes a whole row
-            and by how many elements go at a time.
-        buffers: The dtype of each buffer, and the bytes from one accumulator to the next.
+        pulled: The gradient.
         upstream: What the upstream gradient is called.
         result: What the result is called.
+        head: The functions.
     """
 
     def __init__(self, derivation: Derivation, found: Accumulation | Pulled) -> None:
-        pulled = found if isinstance(found, Pulled) else None
+        self.pulled = found if isinstance(found, Pulled) else None
         self.one = found.of if isinstance(found, Pulled) else found
-        self.is_zero = pulled is not None and pulled.is_zero
         taken = {each.name for each in self.one.elements}
         self.upstream, self.result = free_name("dy", taken), free_name("wk_result", taken)
         enabled = "enable f16;\n" if derivation.scalar == "f16" else ""
         self.head = f"{enabled}{derivation.given()}{found.text}"
         self._attrs = derivation.source.structs.get("Attrs")
-        named = NamedTypes([*declared(self.head), *parse(common()).declarations])
-        by_four = all(each.type in FLOATS for each in self.one.elements)
-        types = Passes(self.one, pulled, self.upstream, self.result).types()
-        self.passes: dict[tuple[bool, int], tuple[Passes, list[tuple[Pass, str]]]] = {}
-        for whole in (False, True):
-            for lanes in (1, 4) if by_four else (1,):
-                every = Passes(self.one, pulled, self.upstream, self.result, whole, lanes)
-                made = [] if self.is_zero else every.written()
-                if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
-                    continue
-                texts = [(one, self._text(one, types)) for one in made]
-                self.passes[whole, lanes] = every, texts
-        layouts = TypeLayouts(named)
-        self.buffers = {
-            name: (_dtype(named.of(parse_expression(type_))), layouts.written(type_).stride)
-            for name, type_ in types.items()
-        }
+        self._named = NamedTypes([*declared(self.head), *parse(common()).declarations])
 
-    def _text(self, one: Pass, types: Mapping[str, str]) -> str:
-        fields = "".join(f"  {name}: u32,\n" for name in SIZES)
+    @property
+    def is_zero(self) -> bool:
+        """Whether the gradient is zero throughout."""
+        return self.pulled is not None and self.pulled.is_zero
+
+    def buffer(self, type_: str) -> tuple[str, int]:
+        """Return the dtype of a buffer of values of a type, and the bytes from one to the next."""
+        stride = TypeLayouts(self._named).written(type_).stride
+        return _dtype(self._named.of(parse_expression(type_))), stride
+
+    def text(self, one: Pass, types: Mapping[str, str], sizes: Mapping[str, str]) -> str:
+        """Return the shader of a dispatch.
+
+        Args:
+            one: The dispatch.
+            types: What each buffer is made of.
+            sizes: The fields of ``wk_sizes``, and their types.
+        """
+        fields = "".join(f"  {name}: {type_},\n" for name, type_ in sizes.items())
         values: list[str] = []
         for each in () if self._attrs is None else self._attrs.fields:
             type_, given = spell(each.type), f"wk_sizes.attr_{each.name}"
@@ -100,6 +98,33 @@ class Shaders:
         attributes = f"  attrs = Attrs({', '.join(values)});\n" if values else ""
         main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body)
         return "\n".join((self.head, *bindings, main))
+
+
+class Shaders(ShaderTexts):
+    """The texts of an accumulation of rows, or of its gradient by one input, for one dtype.
+
+    Attributes:
+        passes: The dispatches, and the shader of each, by whether an invocation takes a whole row
+            and by how many elements go at a time.
+        buffers: The dtype of each buffer, and the bytes from one accumulator to the next.
+    """
+
+    def __init__(self, derivation: Derivation, found: Accumulation | Pulled) -> None:
+        super().__init__(derivation, found)
+        one, pulled = self.one, self.pulled
+        by_four = all(each.type in FLOATS for each in one.elements)
+        types = Passes(one, pulled, self.upstream, self.result).types()
+        sizes = dict.fromkeys(SIZES, "u32")
+        self.passes: dict[tuple[bool, int], tuple[Passes, list[tuple[Pass, str]]]] = {}
+        for whole in (False, True):
+            for lanes in (1, 4) if by_four else (1,):
+                every = Passes(one, pulled, self.upstream, self.result, whole, lanes)
+                made = [] if self.is_zero else every.written()
+                if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
+                    continue
+                texts = [(each, self.text(each, types, sizes)) for each in made]
+                self.passes[whole, lanes] = every, texts
+        self.buffers = {name: self.buffer(type_) for name, type_ in types.items()}
 
 
 class DeviceKernel(DerivedKernel[Shaders]):
@@ -138,7 +163,7 @@ class DeviceKernel(DerivedKernel[Shaders]):
             "exclusive": int(bool(attrs.pop("exclusive", False))),
             "backward": int(bool(attrs.pop("reverse", False))),
         }  # fmt: skip
-        params = sizes | {f"attr_{name}": _field(value) for name, value in attrs.items()}
+        params = sizes | {f"attr_{name}": field_of(value) for name, value in attrs.items()}
         buffers: dict[str, GpuArray] = {}
         lanes = 4 if n % 4 == 0 and not sizes["exclusive"] and (whole, 4) in made.passes else 1
         every, passes = made.passes[whole, lanes]
@@ -172,5 +197,6 @@ def _dtype(type_: Type | None) -> str:
     return _DTYPES.get(str(type_), "int32")
 
 
-def _field(value: Any) -> Any:
+def field_of(value: Any) -> Any:
+    """Return an attribute as a field of a uniform struct."""
     return int(value) if isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""The gradients of reductions, scans and normalizations from their text: what is registered when.
+"""The gradients of what combines elements, from its text: what is registered when.
 
 A shader's gradient by an input is a kernel. The gradient of that kernel is made of what directions
 by the input give, which is a kernel too, whose gradients are derived like the shader's own.
@@ -11,10 +11,16 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.derived.accumulations import derived_by
+from wgsl_kernels.backends.derived.accumulations import derived_by, form_of
 from wgsl_kernels.backends.derived.dispatches import DeviceKernel
 from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, Rows, dtype_given
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.backends.derived.sums import SumScan
+from wgsl_kernels.backends.derived.windows import (
+    WindowArrayKernel,
+    WindowDeviceKernel,
+    window_attrs,
+)
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -22,17 +28,20 @@ from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.registry.signature import define_signature
 from wgsl_kernels.engine.values.dtypes import is_differentiable
+from wgsl_kernels.engine.values.windows import sliding_by
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from wgsl_kernels.backends.derived.passes import Pass
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.spec import Spec
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
 
 _ON_DEVICE = frozenset({"float32", "float16"})
+_WIDE = frozenset({"float32", "float64"})
 _ON_HOST = frozenset({"float32", "float16", "float64"})
 
 
@@ -45,17 +54,18 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     Warns:
         RuntimeWarning: It is zero throughout.
     """
+    on_device, on_host = _kernels(shader)
     for wanted in float_elements(shader):
-        made = ArrayKernel(shader, (), wanted)
-        made.made("float64")
-        if DeviceKernel(shader, (), wanted).made("float32").is_zero:
+        on_host(shader, (), wanted).made("float64")
+        if on_device(shader, (), wanted).made("float32").is_zero:
             message = f"{shader.name}: the gradient by {wanted} is zero throughout."
             warnings.warn(message, RuntimeWarning, stacklevel=4)
     family = Family(shader, ())
+    func = window_gradients if form_of(shader) == "window" else accumulated_gradients
 
     def register(override: bool) -> None:
         rule = GradientRule(
-            shader.name, partial(accumulated_gradients, family), ("upstream",), shader.origin,
+            shader.name, partial(func, family), ("upstream",), shader.origin,
             any_attr=True, any_input=True,
         )  # fmt: skip
         put_rule(rule, override=override)
@@ -78,7 +88,26 @@ def float_elements(shader: ShaderKernel) -> tuple[str, ...]:
             at = source.functions[of if of in source.functions else "combine"]
             message = f"{shader.name}: gradient='derive' wants floats; its {what}: {type_}."
             raise ShaderError(source.point(message, at))
+    if base.form == "window" and not base.adds:
+        raise ShaderError(
+            source.point(
+                f"{shader.name}: gradient='derive' takes windows that add, whose combine returns "
+                "a + b, or that of each member; of another one a window's elements are given what "
+                "depends on the others. Write it as ops, or register one with "
+                f"@gradient({shader.name!r}).",
+                source.functions["combine"],
+            )
+        )
     return base.floats
+
+
+def _kernels(
+    shader: ShaderKernel,
+) -> tuple[type[DeviceKernel | WindowDeviceKernel], type[ArrayKernel | WindowArrayKernel]]:
+    """Return what runs a shader's derived kernels on either backend."""
+    if form_of(shader) == "window":
+        return WindowDeviceKernel, WindowArrayKernel
+    return DeviceKernel, ArrayKernel
 
 
 def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
@@ -87,17 +116,28 @@ def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
-    made = DeviceKernel(shader, (), wanted).made("float32")
     head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
+    if form_of(shader) == "window":
+        windows = WindowDeviceKernel(shader, (), wanted).made("float32")
+        if windows.is_zero:
+            return f"{head}: zero throughout.\n"
+        each = "one pass over the places of the window and one over the elements"
+        passes = _written([one for one, _ in windows.passes[False]])
+        return f"{head}: costs {each}.\n{windows.head}\n{passes}"
+    made = DeviceKernel(shader, (), wanted).made("float32")
     if made.is_zero:
         return f"{head}: zero throughout.\n"
+    sums = SumScan.of(shader, made.one)
+    if sums is not None:
+        return f"{head}: costs a scan.\n{sums.text()}"
     _, written = made.passes[False, 1]
     count = len(written)
     cost = "one pass over the elements" if count == 1 else f"{count} passes"
-    passes = "\n".join(
-        f"// Pass {n}, over {one.over}\n{one.body}" for n, (one, _) in enumerate(written, 1)
-    )
-    return f"{head}: costs {cost}.\n{made.head}\n{passes}"
+    return f"{head}: costs {cost}.\n{made.head}\n{_written([one for one, _ in written])}"
+
+
+def _written(passes: Sequence[Pass]) -> str:
+    return "\n".join(f"// Pass {n}, over {one.over}\n{one.body}" for n, one in enumerate(passes, 1))
 
 
 @dataclass(eq=False)
@@ -108,12 +148,14 @@ class Family:
         shader: The shader.
         path: The inputs whose directions it takes; the shader itself takes none.
         digest: Of the shader's text when the gradients were registered.
+        sums: The scan where it adds numbers, whose gradient is one, too.
         further: The families of gradients, by input.
     """
 
     shader: ShaderKernel
     path: tuple[str, ...]
     digest: bytes = b""
+    sums: SumScan | None = None
     further: dict[str, Family] = field(default_factory=dict[str, "Family"])
 
     @property
@@ -137,9 +179,14 @@ class Family:
         if self.digest == self.shader.source.digest:
             return one
         self.digest = self.shader.source.digest
+        self.sums = None if self.path else SumScan.of(self.shader, one)
+        if self.sums is not None:
+            self.sums.register()
         names = [each.name for each in one.elements]
         if self.path:
-            self._put(self.name, None, names, attrs, partial(_forward_spec, one))
+            spec = partial(_window_spec, self.shader.name, one)
+            spec = spec if one.form == "window" else partial(_forward_spec, one)
+            self._put(self.name, None, names, attrs, spec)
             self._rule(self.name, partial(_moved, self))
         for wanted in one.floats:
             spec = partial(_gradient_spec, 1 + names.index(wanted))
@@ -157,8 +204,7 @@ class Family:
         spec: Callable[..., Spec],
     ) -> None:
         shader, origin = self.shader, self.shader.origin
-        on_device = DeviceKernel(shader, self.path, wanted)
-        on_host = ArrayKernel(shader, self.path, wanted)
+        on_device, on_host = [one(shader, self.path, wanted) for one in _kernels(shader)]
         for backend, func, dtypes in (
             ("webgpu", on_device, _ON_DEVICE), ("cpu", on_host, _ON_HOST)
         ):  # fmt: skip
@@ -168,8 +214,8 @@ class Family:
             )  # fmt: skip
             add_kernel(kernel, override=True)
 
-        def shaped(*specs: Spec, **_: Any) -> Spec:
-            return spec(specs)
+        def shaped(*specs: Spec, **given: Any) -> Spec:
+            return spec(specs, given)
 
         rule = declared_as(shaped, tuple(inputs), tuple(attrs))
         define_signature(name, rule, origin=origin, override=True)
@@ -181,11 +227,18 @@ class Family:
         put_rule(rule, override=True)
 
 
-def _gradient_spec(at: int, specs: Sequence[Spec]) -> Spec:
+def _gradient_spec(at: int, specs: Sequence[Spec], _: Mapping[str, Any]) -> Spec:
     return specs[1].like(dtype=specs[at].dtype)
 
 
-def _forward_spec(one: Accumulation, specs: Sequence[Spec]) -> Spec:
+def _window_spec(
+    kernel: str, one: Accumulation, specs: Sequence[Spec], attrs: Mapping[str, Any]
+) -> Spec:
+    shape = sliding_by(kernel, specs[0].shape, attrs).out_shape
+    return specs[0].like(shape=shape, dtype=dtype_given(one, specs[0].dtype))
+
+
+def _forward_spec(one: Accumulation, specs: Sequence[Spec], _: Mapping[str, Any]) -> Spec:
     shape = specs[0].shape[:-1] if one.form == "reduce" else specs[0].shape
     return specs[0].like(shape=shape, dtype=dtype_given(one, specs[0].dtype))
 
@@ -215,7 +268,12 @@ def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: 
     )
     if upstream.dtype != given[0].dtype and one.gives == one.elements[0].type:
         upstream = run("Cast", upstream, dtype=given[0].dtype)
-    found = _by_inputs(family, upstream, given, rows.attrs)
+    sums = family.sums if {upstream.dtype, given[0].dtype} <= _WIDE else None
+    found = (
+        _by_inputs(family, upstream, given, rows.attrs)
+        if sums is None
+        else {one.elements[0].name: partial(sums.gradient, upstream, given[0], rows.attrs)}
+    )
 
     def by(each: str, x: Tensor) -> Tensor:
         dx = found[each]()
@@ -225,6 +283,21 @@ def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: 
         partial(by, each.name, x) if each.name in found and is_differentiable(x.dtype) else None
         for each, x in zip(one.elements, values, strict=True)
     ]
+
+
+def window_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
+    """Return the gradient of a window that adds."""
+    if not values:
+        raise ArgumentError(
+            f"{family.shader.name}: a gradient wants the kernel's input by its name; declare it "
+            f"with @signature({family.shader.name!r}), or call run_kernel with it."
+        )
+    x = values[0]
+    given = window_attrs(family.shader, x.shape, attrs)
+    one = family.registered(tuple(given))
+    if dy.dtype != x.dtype and one.gives == one.elements[0].type:
+        dy = run("Cast", dy, dtype=x.dtype)
+    return list(_by_inputs(family, dy, [x], given).values())
 
 
 def _as_rows(rows: Rows, x: Tensor) -> Tensor:

@@ -1,99 +1,45 @@
-"""A map's gradient, from its shader: a kernel for each input that has one, and the rule."""
+"""A shader's gradient, from its text: by which of the forms it has."""
 
 from __future__ import annotations
 
-import warnings
-from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.derived.accumulations import form_of
-from wgsl_kernels.backends.derived.context import (
-    common,
-    declared,
-    given_names,
-    op_of,
-    outside_package,
-)
+from wgsl_kernels.backends.derived.context import op_of
 from wgsl_kernels.backends.derived.families import (
     accumulated_gradients,
     accumulated_text,
     derive_accumulated,
     float_elements,
+    window_gradients,
 )
 from wgsl_kernels.backends.derived.host_kernels import GradientTwin
-from wgsl_kernels.backends.derived.library import RULES
-from wgsl_kernels.backends.derived.twins import Twin
-from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, classify
-from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
-from wgsl_kernels.backends.webgpu.modules.source import load_text, text_given
+from wgsl_kernels.backends.derived.maps import (
+    derive_map,
+    map_gradients,
+    map_parameters,
+    map_second,
+    map_text,
+    map_twins,
+)
+from wgsl_kernels.backends.derived.products import (
+    product_gradients,
+    product_inputs,
+    product_text,
+)
+from wgsl_kernels.backends.derived.terms import term_gradients
+from wgsl_kernels.backends.derived.windows import WindowTwin
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.engine.environment.parameters import declared_as
-from wgsl_kernels.engine.execution.run import run
-from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
-from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
-from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
-from wgsl_kernels.engine.registry.signature import define_signature, find_signature
-from wgsl_kernels.engine.values.dtypes import is_differentiable
-from wgsl_kernels.engine.values.shapes import broadcast
-from wgsl_kernels.wgsl.derive.activity import NotDerivableError
-from wgsl_kernels.wgsl.derive.forward import Forward
-from wgsl_kernels.wgsl.derive.maps import derived_map
-from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.linking.joining import renamed
-from wgsl_kernels.wgsl.names.resolve import names_of
-from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.parser import parse
-from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.engine.tensors.tensor import Tensor
-    from wgsl_kernels.engine.values.spec import Spec
-    from wgsl_kernels.wgsl.syntax.tree import Function
-
-_FLOATS = frozenset({"f32", "f16", "T", "T_wide"})
-
-
-@dataclass(frozen=True, eq=False)
-class DerivedShader(ShaderKernel):
-    """The shader of a gradient, made of another, anew where that has changed.
-
-    Attributes:
-        parent: The other.
-        wanted: The parameter of its op.
-    """
-
-    parent: ShaderKernel = field(kw_only=True)
-    wanted: str = field(kw_only=True)
-    kept: list[tuple[bytes, Source]] = field(default_factory=list["tuple[bytes, Source]"])
-    """The parent's digest, and what was made of it."""
-
-    @property
-    def source(self) -> Source:
-        """The shader, of what the parent is now."""
-        digest = self.parent.source.digest
-        if not self.kept or self.kept[0][0] != digest:
-            text = gradient_text(self.parent, self.wanted)
-            self.kept[:] = [(digest, load_text(text, self.given, self.origin.folder))]
-        return self.kept[0][1]
-
-    def names(self) -> tuple[str, ...]:
-        """Return what the kernel calls its inputs: the upstream gradient first."""
-        op = op_of(self.source)
-        assert op is not None
-        return tuple([one.name for one in op.parameters if one.name != "i"])
-
-    def look_again(self) -> bool:
-        """Say whether the parent differs from what this was made of."""
-        return bool(self.kept) and self.kept[0][0] != self.parent.source.digest
-
-    def differs(self) -> bool:
-        """Say whether the parent's files differ now."""
-        return self.parent.differs()
+    from wgsl_kernels.backends.derived.twins import Twin
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.engine.registry.gradients import GradientRule
 
 
 def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -107,211 +53,69 @@ def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
     """
     if form_of(shader) is not None:
         return derive_accumulated(shader)
-    parameters = float_parameters(shader)
-    made = [_derived(shader, one) for one in parameters]  # what cannot be derived, raises
-
-    def register(override: bool) -> None:
-        names = shader.names()
-        func = partial(_gradients, shader, names, override)
-        rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
-        put_rule(rule, override=override)
-        for one in made:
-            _register(one, override)
-
-    return register
+    _check_map(shader)
+    return derive_map(shader)
 
 
-def float_parameters(shader: ShaderKernel) -> list[str]:
-    """Return the parameters of a map's op, or what combines elements, that may have a gradient.
+def float_parameters(shader: ShaderKernel | ProductForm) -> list[str]:
+    """Return the inputs that may have a gradient.
 
     Raises:
         ShaderError: The shader is none of these, or has none.
     """
+    if isinstance(shader, ProductForm):
+        return product_inputs(shader)
     if form_of(shader) is not None:
         return list(float_elements(shader))
-    source = shader.source
-    op = op_of(source)
-    if classify(source, shader.form) != "map" or op is None:
-        raise ShaderError(
-            f"{shader.name}: gradient='derive' takes maps, reductions and scans of floats; its "
-            "shader is none. Gathering turns to scattering, which has no atomics that are "
-            f"deterministic: register one with @gradient({shader.name!r})."
-        )
-    if not _is_float(spell(op.returns), "y") and not spell(op.returns).startswith("T_"):
-        returns = spell(op.returns)
-        raise ShaderError(
-            source.point(f"{shader.name}: gradient='derive' wants a float, not {returns}.", op)
-        )
-    found = [one.name for one in op.parameters if _is_float(spell(one.type), one.name)]
-    return [one for one in found if one != "i"]
+    _check_map(shader)
+    return map_parameters(shader)
 
 
-def _is_float(written: str, name: str) -> bool:
-    return written in _FLOATS or written == f"T_{name}"
-
-
-def derived_name(kernel: str, parameter: str) -> str:
-    """Return what the kernel of a gradient by one parameter is called."""
-    return f"{kernel} gradient {parameter}"
-
-
-def gradient_text(shader: ShaderKernel, wanted: str) -> str:
-    """Return the shader of a gradient by one parameter.
+def gradient_text(shader: ShaderKernel | ProductForm, wanted: str) -> str:
+    """Return the shaders of a gradient by one input.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
+    if isinstance(shader, ProductForm):
+        return product_text(shader, wanted)
     if form_of(shader) is not None:
         return accumulated_text(shader, wanted)
-    source, raw = shader.source, _raw(shader)
-    op = op_of(source)
-    assert op is not None
-    written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
-    others = [
-        *declared(given_names(source, "f32")),
-        *parse(common()).declarations,
-        *[one for file in source.imported for one in file.module.declarations],
-    ]
-    try:
-        forward = Forward(
-            source.own.text,
-            source.own.module.declarations,
-            others,
-            RULES,
-            "T" if "f32" not in written else "",
-        )
-        made = derived_map(forward, op.name, wanted, _upstream(op))
-    except NotDerivableError as error:
-        message = f"{shader.name}: the gradient by {wanted}: {error.message}"
-        raise ShaderError(raw.point(message, error.begin)) from None
-    if made.is_zero:
-        message = f"{shader.name}: the gradient by {wanted} is zero throughout."
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
-    own = outside_package(shader, _without_op(raw))
-    missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
-    imports = "".join(f"import {one};\n" for one in missing)
-    head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
-    return f"{head}{imports}{own}\n{made.text}"
+    return map_text(shader, wanted)
 
 
-def _raw(shader: ShaderKernel) -> Text:
-    """Return the file of a shader as it is."""
-    if isinstance(shader, DerivedShader):
-        return Text(shader.given, gradient_text(shader.parent, shader.wanted))
-    origin = shader.origin
-    return text_given(shader.given, origin.folder, origin.inline)
-
-
-def _upstream(op: Function) -> str:
-    names = {one.name for one in op.parameters}
-    return next(one for one in ("dy", "ddy", "dddy", "ddddy") if one not in names)
-
-
-def _without_op(raw: Text) -> str:
-    """Return a file with another name for what a map's forms call."""
-    names = names_of(parse_source(raw).module)
-    there = OP_NAMES & names.module.functions.keys()
-    taken = {one.name for one in names.symbols}
-    new: dict[str, str] = {}
-    for one in there:
-        new[one] = next(w for w in (f"{one}_value", f"{one}_first") if w not in taken)
-    return renamed(names, new).text
-
-
-def _imported(raw: Text) -> set[str]:
-    """Return the names that a file imports."""
-    found: set[str] = set()
-    for one in parse_source(raw).imports:
-        found.add(one.name)
-    return found
-
-
-def twins_of(shader: ShaderKernel) -> dict[str, Twin | GradientTwin]:
+def twins_of(shader: ShaderKernel) -> Mapping[str, Twin | GradientTwin | WindowTwin]:
     """Return the gradient by each float input, as CPU kernels.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
-    if form_of(shader) is not None:
-        return {one: GradientTwin(shader, one) for one in float_elements(shader)}
-    return {one: _derived(shader, one)[1] for one in float_parameters(shader)}
+    form = form_of(shader)
+    if form is not None:
+        twin = WindowTwin if form == "window" else GradientTwin
+        return {one: twin(shader, one) for one in float_elements(shader)}
+    _check_map(shader)
+    return map_twins(shader)
 
 
 def is_derived(rule: GradientRule) -> bool:
     """Say whether a rule was made of a shader."""
     return isinstance(rule.func, partial) and rule.func.func in (
-        _gradients,
-        _second,
+        map_gradients,
+        map_second,
         accumulated_gradients,
+        window_gradients,
+        product_gradients,
+        term_gradients,
     )
 
 
-def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
-    """Return the two kernels of a gradient by one parameter."""
-    given = f"<gradient of {shader.name} by {wanted}>"
-    name = derived_name(shader.name, wanted)
-    made = DerivedShader(
-        name, given, shader.origin, params=shader.params, parent=shader, wanted=wanted
-    )
-    return made, Twin(made)
-
-
-def _register(pair: tuple[DerivedShader, Twin], override: bool) -> None:
-    made, twin = pair
-    origin, names = made.origin, made.names
-    add_kernel(kernel_of(made, frozenset({"float32", "float16"})), override=override)
-    floats = frozenset({"float32", "float16", "float64"})
-    on_cpu = Kernel(made.name, "cpu", twin, origin, floats, names=names, files=[made])
-    add_kernel(on_cpu, override=override)
-    second = partial(_second, made, override)
-    rule = GradientRule(made.name, second, ("upstream", *names()), origin, any_attr=True)
-    put_rule(rule, override=override)
-
-
-def _shape_rule(kernel: str) -> Callable[..., Spec]:
-    def shaped(*specs: Spec, **attrs: Any) -> Spec:
-        named = {f"input {at}": one for at, one in enumerate(specs)}
-        return specs[0].like(shape=broadcast(kernel, **named))
-
-    return shaped
-
-
-def _second(
-    shader: DerivedShader, override: bool, dy: Tensor, *values: Tensor, **attrs: Any
-) -> Any:
-    """Derive a derivative when it is first differentiated."""
-    names = shader.names()
-    for one in float_parameters(shader):
-        _register(_derived(shader, one), True)
-    func = partial(_gradients, shader, names, override)
-    rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
-    put_rule(rule, override=True)
-    return func(dy, *values, **attrs)
-
-
-def _gradients(
-    shader: ShaderKernel,
-    names: Sequence[str],
-    override: bool,
-    dy: Tensor,
-    *values: Tensor,
-    **attrs: Any,
-) -> list[Any]:
-    op = op_of(shader.source)
-    assert op is not None
-    given = {wgsl_name(name): one for name, one in zip(names, values, strict=True)}
-    ordered = [given[one.name] for one in op.parameters if one.name in given]
-    wanted = float_parameters(shader)
-
-    def by(name: str, x: Tensor) -> Tensor:
-        kernel = derived_name(shader.name, name)
-        if find_signature(kernel) is None:
-            inputs = (_upstream(op), *[one.name for one in op.parameters if one.name in given])
-            rule = declared_as(_shape_rule(kernel), inputs, tuple(attrs))
-            define_signature(kernel, rule, origin=shader.origin, override=override)
-        return unbroadcast(run(kernel, dy, *ordered, **attrs), x.shape)
-
-    return [
-        partial(by, name, x) if name in wanted and is_differentiable(x.dtype) else None
-        for name, x in given.items()
-    ]
+def _check_map(shader: ShaderKernel) -> None:
+    """Refuse what is of no form that is derived."""
+    source = shader.source
+    if classify(source, shader.form) != "map" or op_of(source) is None:
+        raise ShaderError(
+            f"{shader.name}: gradient='derive' takes maps, reductions, scans, windows and "
+            "products of floats; its shader is none. Gathering turns to scattering, which has no "
+            f"atomics that are deterministic: register one with @gradient({shader.name!r})."
+        )

@@ -39,13 +39,15 @@ def dtype_given(one: Accumulation, dtype: str) -> str:
 
 
 @dataclass(frozen=True)
-class _HostFunctions:
+class HostFunctions:
+    """The functions of an accumulation, or of its gradient, on NumPy."""
+
     one: Accumulation
     pulled: Pulled | None
     functions: NumpyFunctions
 
     @classmethod
-    def of(cls, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> _HostFunctions:
+    def of(cls, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> HostFunctions:
         pulled = found if isinstance(found, Pulled) else None
         one = found.of if isinstance(found, Pulled) else found
         beside = f"{derivation.given()}{common().text}\n"
@@ -63,14 +65,14 @@ class _HostFunctions:
         return cls(one, pulled, functions)
 
 
-class ArrayKernel(DerivedKernel[_HostFunctions]):
+class ArrayKernel(DerivedKernel[HostFunctions]):
     """A derived kernel on NumPy."""
 
     def make(
         self, derivation: Derivation, found: Accumulation | Pulled, dtype: str
-    ) -> _HostFunctions:
+    ) -> HostFunctions:
         """Return the functions."""
-        return _HostFunctions.of(derivation, found, dtype)
+        return HostFunctions.of(derivation, found, dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
         """Run it."""

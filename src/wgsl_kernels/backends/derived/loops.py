@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.types.kinds import FLOATS
+
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
 
@@ -70,8 +72,10 @@ class Loops:
             keep: Whether ``total`` is kept at each turn, for the way back.
         """
         head = "  for (var turn = begin; turn < end; turn += step) {\n"
-        kept = f"    {self._kept} = total;\n" if keep else ""
-        return f"{head}{kept}{self._turn(self._each(body, value))}  }}\n"
+        kept = f"{self._kept} = total;\n" if keep else ""
+        if not self.keeps_each:
+            return f"{head}    {kept}{self._turn(self._each(body, value))}  }}\n"
+        return f"{head}{self._turn(self._each(f'      {kept}{body}', value))}  }}\n"
 
     def backward(self, first: str, value: str, last: str, *, has_states: bool) -> str:
         """Return the loop from ``end`` to ``begin``; ``state`` is what was before an element.
@@ -83,7 +87,9 @@ class Loops:
             has_states: Whether ``total`` was kept; else ``state`` is what ``init`` returns.
         """
         again, state = "", f"{self.one.prefix}init()"
-        if has_states:
+        if has_states and self.keeps_each:
+            state = self._kept
+        elif has_states:
             state = "states[lane]"
             step = f"      states[lane] = total;\n      total = {self.step('total')};\n"
             again = f"    var total = {self._kept};\n"
@@ -95,7 +101,18 @@ class Loops:
 """
 
     @property
+    def keeps_each(self) -> bool:
+        """Whether the accumulator before each element is kept, not only that of a turn.
+
+        A number that cost exponentials is read faster than it is combined again; structs would
+        take too much memory.
+        """
+        return self.lanes == 1 or (self.one.is_costly and self.one.total in FLOATS)
+
+    @property
     def _kept(self) -> str:
+        if self.keeps_each:
+            return "wk_states[row * wk_sizes.n + k]"
         return f"wk_states[(row * wk_sizes.n + turn) / {self.lanes}u]"
 
     def _turn(self, lanes: str) -> str:

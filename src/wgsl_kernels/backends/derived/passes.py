@@ -122,9 +122,10 @@ class Passes:
     def counts(self, rows: int, n: int, parts: int) -> dict[str, int]:
         """Return how many accumulators each buffer holds."""
         each = rows if self.one.adds and self.one.form != "scan" else rows * parts
+        kept = rows * n // (1 if self._loops.keeps_each else self.lanes)
         return {
             "wk_totals": rows * parts, "wk_before": rows * parts, "wk_own": rows * parts,
-            "wk_shares": rows * parts, "wk_states": rows * n // self.lanes,
+            "wk_shares": rows * parts, "wk_states": kept,
             "wk_direct": rows * n, "wk_to": each, "wk_ends": rows, "wk_settled": rows,
         }  # fmt: skip
 

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.derived.context import common, given_names, op_of
 from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
 from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin
 from wgsl_kernels.backends.derived.kernels import KeptByDtype
+from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -46,7 +47,8 @@ class Twin:
         source = shader.source
         if classify(source, shader.form) != "map":
             raise ArgumentError(
-                f"{shader.name}: cpu='derive' takes maps, reductions and scans; write a CPU kernel."
+                f"{shader.name}: cpu='derive' takes maps, reductions, scans, windows and "
+                "products; write a CPU kernel."
             )
         for dtype in VARIANTS:
             if dtype in ("float32", "int32", "bool") and op_of(source, dtype) is not None:
@@ -121,10 +123,11 @@ def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
         ShaderError: It does what does not run on NumPy; the message points at the line.
     """
     twin: Any
-    if form_of(shader) is None:
+    form = form_of(shader)
+    if form is None:
         twin = Twin(shader)
     else:
-        twin = AccumulationTwin(shader)
+        twin = WindowTwin(shader) if form == "window" else AccumulationTwin(shader)
         twin.check("float32")
     kernel = Kernel(shader.name, "cpu", twin, shader.origin, names=shader.names, files=[shader])
     return lambda override: add_kernel(kernel, override=override)

@@ -86,6 +86,7 @@ class NumpyDevice:
     Attributes:
         lanes: Invocations of a subgroup.
         order: In which order invocations run.
+        most_rounds: Rounds of a loop before it is taken for one that does not end; None for 2^20.
         log: Returns what notes the accesses of a dispatch that is about to run.
     """
 
@@ -95,6 +96,7 @@ class NumpyDevice:
         self.queue = NumpyQueue()
         self.lanes = lanes
         self.order: Order = "forward"
+        self.most_rounds: int | None = None
         self.log: Callable[[Launch], AccessLog | None] = _nobody
 
     def create_buffer(self, *, label: str, size: int, usage: int) -> NumpyBuffer:
@@ -159,7 +161,14 @@ class _SimulatedPass:
             bound[0, number] = buffer.words[begin : begin + -(-size // 4)]
         entry, device = self.pipeline.entry, self.pipeline.device
         launch = Launch(entry, (x, y, z), bound, device.lanes)
-        run = partial(entry.run, (x, y, z), bound, subgroup_size=device.lanes, order=device.order)
+        run = partial(
+            entry.run,
+            (x, y, z),
+            bound,
+            subgroup_size=device.lanes,
+            order=device.order,
+            most_rounds=device.most_rounds,
+        )
         self.runs.append(lambda: run(log=device.log(launch)))
 
 

@@ -107,3 +107,16 @@ def ordered(device: Device, order: Order) -> Iterator[None]:
     finally:
         device.flush()
         simulated.order = before
+
+
+@contextmanager
+def limited(device: Device, most_rounds: int) -> Iterator[None]:
+    """Have loops of a block's dispatches on a simulated device end after so many rounds."""
+    simulated = device._device
+    device.flush()
+    before, simulated.most_rounds = simulated.most_rounds, most_rounds
+    try:
+        yield
+    finally:
+        device.flush()
+        simulated.most_rounds = before

@@ -125,6 +125,17 @@ class WebGpuBackend:
         host = HostValues(values) if size else None
         return GpuArray(spec.shape, spec.dtype, size, None, None, host=host)
 
+    def upload_now(self, values: Array, spec: Spec) -> GpuArray:
+        """Return an array on the device with a copy of host values, which are the caller's."""
+        if not spec.size:
+            return self.upload(values, spec)
+        if spec.nbytes >= CHECKED_BYTES:
+            self.check_size(spec)
+        device = self.open()
+        what = f"{show(spec.shape)} {spec.dtype}"
+        storage = device.put(to_device_values(values, spec.dtype), "upload", what)
+        return GpuArray(spec.shape, spec.dtype, spec.size, storage, device)
+
     def check_size(self, spec: Spec) -> None:
         """Refuse an array beyond the device or the limit; the words count host bytes, as on cpu.
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import warnings
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
@@ -85,9 +88,12 @@ GROSS = 2.0**-7
 """What a result may be off, of itself and of 1, where no bound is known to hold."""
 
 
-def grossly(sample: Sample) -> Sample:
-    """Return a sample whose results are held to what no roundings explain."""
-    return replace(sample, bound=None, rtol=GROSS, atol=GROSS, ulp=None)
+def grossly(sample: Sample, least: float = 1.0) -> Sample:
+    """Return a sample whose results are held to what no roundings explain.
+
+    That is 1 part in 128 of them, or of ``least``.
+    """
+    return replace(sample, bound=None, rtol=GROSS, atol=GROSS * least, ulp=None)
 
 
 def varied(sample: Sample) -> Iterator[Case]:
@@ -127,3 +133,40 @@ def _others(name: str, value: Any, rank: int) -> list[Any]:
     if isinstance(value, int):
         return [one for one in (value + 1, 0, -value) if one != value]
     return []
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Have NumPy say nothing of NaN and infinity, which are meant."""
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def is_taken(case: Case) -> bool:
+    """Say whether the CPU kernel takes a case; what it refuses is none."""
+    with quiet():
+        try:
+            exact_of(case.sample, case.arrays)
+        except Exception:  # a shape rule, or NumPy, refused the case
+            return False
+    return True
+
+
+def is_elementwise(case: Case) -> bool:
+    """Say whether every result has the shape to which the inputs broadcast."""
+    try:
+        shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
+        with quiet():
+            results = exact_of(case.sample, case.arrays)
+    except Exception:  # they do not broadcast, or the kernel refuses them
+        return False
+    return all(one.shape == shape for one in results)
+
+
+def is_complex_all_through(case: Case) -> bool:
+    """Say whether results are complex: which part of them is NaN then depends on the formula."""
+    if not any(one.dtype.kind == "c" for one in case.arrays):
+        return False
+    with quiet():
+        return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))

@@ -8,6 +8,7 @@ import numpy as np
 
 from wgsl_kernels.backends.derived.gradients import is_derived, twins_of
 from wgsl_kernels.backends.derived.host_kernels import GradientTwin
+from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.run import run
@@ -95,7 +96,7 @@ def _call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | Non
 def _at(
     subject: Subject,
     sample: Sample,
-    twins: Mapping[str, Twin | GradientTwin],
+    twins: Mapping[str, Twin | GradientTwin | WindowTwin],
     arrays: list[Array],
     attrs: Mapping[str, Any],
     scale: float,
@@ -135,14 +136,17 @@ def _at(
     return []
 
 
-def _names(twin: Twin | GradientTwin) -> list[str]:
+def _names(twin: Twin | GradientTwin | WindowTwin) -> list[str]:
     """Return the inputs behind the upstream gradient."""
     names = twin.shader.names()
-    return [wgsl_name(one) for one in (names if isinstance(twin, GradientTwin) else names[1:])]
+    return [
+        wgsl_name(one)
+        for one in (names if isinstance(twin, (GradientTwin, WindowTwin)) else names[1:])
+    ]
 
 
 def _derived(
-    twin: Twin | GradientTwin,
+    twin: Twin | GradientTwin | WindowTwin,
     dy: Array,
     values: Mapping[str, Array],
     names: list[str],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import right, sizes, specials
+from wgsl_kernels.bench.checking import cases, right, sizes, specials
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import (
     PARITY,
@@ -94,7 +94,7 @@ def _of_case(subject: Subject, case: Case) -> list[Finding]:
         exact_of(case.sample, case.arrays)
     except Exception:  # a shape rule refused the case
         return []
-    with right.quiet():
+    with cases.quiet():
         try:
             row = check_direction(case.sample)
             if not row.passed:
@@ -114,7 +114,7 @@ def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     far = [one for one in specials.far(sample) if one.what in ("extreme", "tiny")]
     for case in (*zeros, *far):
         f, weights = call_of(sample), UpstreamGradients()
-        with right.quiet():
+        with cases.quiet():
             want = _attempt(functools.partial(double_gradients, f, case.arrays, weights))
             with only("webgpu", sample):
                 got = _attempt(functools.partial(_of_values, f, case.arrays, weights))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.bench.checking import cases, specials
-from wgsl_kernels.bench.checking.right import is_elementwise, quiet, values_of
+from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
 from wgsl_kernels.bench.digits import digits_of
@@ -30,6 +30,8 @@ MANY_ULPS = 2.0**16
 """Units in the last place from which on a bound may be as wide as the result."""
 MANY_BITS = 4.0
 """Bits that one operation loses where that is worth a word."""
+TINY = 1e-30
+"""Results below which float32 has no digits that count."""
 SAME = 1e-6
 """How far, relative to it, float64 may be from the exact result where the formula is right."""
 
@@ -48,6 +50,10 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
     ratio = _width(case, exact_of(sample, case.arrays))
     if ratio <= 1:
         return []
+    with cases.quiet():
+        lost = _lost(subject, case, "in the sample's own range", least=0.0)
+    if lost:
+        return lost
     evidence = (("bound", f"{ratio:.3g} times the result, over all elements"), ("case", case.id))
     at = _worst(subject, case, None)
     if at is None:
@@ -79,18 +85,26 @@ def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]
     hardly change with the last bits of the inputs.
     """
     for case in specials.shifted(sample):
-        if not is_elementwise(case):
-            with quiet():
-                yield _lost(subject, case)
+        if not cases.is_elementwise(case):
+            with cases.quiet():
+                yield _lost(subject, case, "where the mean is large", least=1.0)
 
 
-def _lost(subject: Subject, case: Case) -> list[Finding]:
+def _lost(subject: Subject, case: Case, where: str, least: float) -> list[Finding]:
+    """Return a finding where the shader's formula loses the digits of results that have them.
+
+    Args:
+        subject: The kernel.
+        case: How it is called.
+        where: What is said of the case.
+        least: The size of a result below which what it is off counts as of one of this size.
+    """
     try:
         exact = exact_of(case.sample, case.arrays)
         beside = exact_of(case.sample, specials.beside(case.arrays))
-        run = values_of(replace(case, sample=cases.grossly(case.sample)), "webgpu")
+        run = values_of(replace(case, sample=cases.grossly(case.sample, least)), "webgpu")
         found = [
-            (dtype, np.where(_is_calm(one, other), values, one).astype(values.dtype))
+            (dtype, np.where(_is_calm(one, other, least), values, one).astype(values.dtype))
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
         ]
         wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
@@ -99,7 +113,7 @@ def _lost(subject: Subject, case: Case) -> list[Finding]:
     at = None if wrong is None else _worst(subject, case, exact)
     if wrong is None or at is None:
         return []
-    words = f"{at.words} where the mean is large: got {wrong.got}, expected {wrong.expected}."
+    words = f"{at.words} {where}: got {wrong.got}, expected {wrong.expected}."
     return [replace(at, code="lost-digits", words=words, evidence=_shown(wrong, case))]
 
 
@@ -108,9 +122,10 @@ def _shown(wrong: Mismatch, case: Case) -> tuple[tuple[str, str], ...]:
     return tuple([pair for pair in evidence if pair[0] != "inputs"])
 
 
-def _is_calm(exact: Array, beside: Array) -> Array:
-    """Say which results change by less than is allowed with the last bits of the inputs."""
-    return np.asarray(np.abs(exact - beside) <= cases.GROSS / 8 * (1 + np.abs(exact)))
+def _is_calm(exact: Array, beside: Array, least: float) -> Array:
+    """Return which results change by less than is allowed with the last bits of the inputs."""
+    size = least + np.abs(exact)
+    return np.asarray((np.abs(exact - beside) <= cases.GROSS / 8 * size) & (size > TINY))
 
 
 def _width(case: Case, exact: Sequence[Array]) -> float:

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.bench.checking.subject import Subject, once
+from wgsl_kernels.wgsl.lint.choices import choices
 from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
     from wgsl_kernels.wgsl.lint.remarks import Remark
 
@@ -30,6 +32,22 @@ def lint_findings(subject: Subject) -> list[Finding]:
             for one in lint(module.source_map.composed, default_grid=is_free):
                 found += _placed(subject, dispatch, one)
     return once(found, lambda one: (one.code, one.place))
+
+
+def is_open_to_nan(subject: Subject, sample: Sample) -> bool:
+    """Say whether an author's shader compares floats, and never asks for NaN itself.
+
+    Our own kernels promise what they give for NaN, whatever they are made of.
+    """
+    if subject.origin is None or subject.origin.is_ours:
+        return False
+    found = {
+        what
+        for dispatch in subject.dispatches(sample)
+        for what, span in choices(dispatch.module.source_map.composed)
+        if subject.is_own(_file(dispatch, span.begin))
+    }
+    return found == {"compares"}
 
 
 def _placed(subject: Subject, dispatch: Dispatch, one: Remark) -> list[Finding]:

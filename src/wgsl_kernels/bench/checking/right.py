@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,15 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
-from wgsl_kernels.bench.checking import bits, cases, safe, sizes, specials
+from wgsl_kernels.bench.checking import (
+    bits,
+    cases,
+    portable,
+    safe,
+    simulated,
+    sizes,
+    specials,
+)
 from wgsl_kernels.bench.checking.shrinking import shrunk
 from wgsl_kernels.bench.checking.subject import (
     Subject,
@@ -21,12 +28,10 @@ from wgsl_kernels.bench.checking.subject import (
     step_command,
     with_case,
 )
+from wgsl_kernels.bench.comparison import leeway
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.derived import (
-    run_bounded,
-    run_derived,
-)
-from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.bench.comparison.derived import run_bounded
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound
 from wgsl_kernels.engine.environment.errors import (
     DeviceLostError,
     DTypeError,
@@ -43,12 +48,11 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, call_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
-    from wgsl_kernels.bench.comparison.judging import Mismatch
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -100,16 +104,8 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
-    with quiet():
+    with cases.quiet():
         return _judged(subject, case, backend, code, make, what)
-
-
-@contextmanager
-def quiet() -> Iterator[None]:
-    """Have NumPy say nothing of NaN and infinity, which are meant."""
-    with np.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        yield
 
 
 def _judged(
@@ -132,7 +128,10 @@ def _judged(
     except OutOfMemoryError:
         return []  # a shape that a device cannot hold is no fault of the kernel
     except Exception as error:  # a kernel may raise anything; the check tells
-        return with_case(findings_of(error, subject, "raises"), label)
+        found = with_case(findings_of(error, subject, "raises"), label)
+        if [one.code for one in found] != ["runaway-loop"]:
+            return found
+        return _beyond_adapter(subject, case, code, found[0])
     try:
         names = subject.input_names
         wrong = mismatch(run.bounds, case.arrays, run.found, alternatives, names)
@@ -142,25 +141,71 @@ def _judged(
         return []  # a bound that knows nothing of empty inputs, or of other shapes or attributes
     if wrong is None:
         return []
-    if _may_fall_either_way(case, wrong):
+    if leeway.may_fall_either_way(case.arrays, wrong):
         return []
     if code == "wrong-at-extreme":
         if np.asarray(wrong.got).dtype.kind in "biu":
             return []  # a choice by numbers that are rounded may fall either way
-        if case.what == "halves" and _is_wrong_though_bounded(case, alternatives):
+        if case.what == "halves" and leeway.is_wrong_though_bounded(
+            case.sample, case.arrays, alternatives
+        ):
             code = "wrong-though-bounded"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
+    if code == "wrong-nonfinite":
+        is_open = portable.is_open_to_nan(subject, case.sample)
+        if is_open and leeway.is_reached(case.sample, case.arrays, run, alternatives):
+            code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
         *((("bound", run.words),) if run.words else ()),
+        *(_excluded_by(case) if code in ("wrong-nonfinite", "nan-compared") else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
         *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
     )
     return [subject.finding(code, words, evidence=evidence)]
+
+
+def _beyond_adapter(subject: Subject, case: Case, code: str, ended: Finding) -> list[Finding]:
+    """Return what is wrong with a case on the simulator, as the adapter does not end its loops.
+
+    Where nothing is, or a case before was simulated, the adapter's limit is all there is to say.
+    """
+    shown = "on the simulator values are right there"
+    if subject.ended:
+        shown = f"nor is {subject.ended[0]}"
+    else:
+        sample = case.sample if states_bound(case.sample) else cases.grossly(case.sample)
+        with simulated.ending():
+            found = _judged(subject, replace(case, sample=sample), "simulator", code, tensor, "")
+        if found:
+            is_wrong = all(one.code.startswith("wrong-") for one in found)
+            return found if is_wrong else [ended]  # it does not end there either
+    subject.ended.append(case.id)
+    words = (
+        "this size is not checked on the adapter, which ends the loops of an invocation after "
+        f"65,535 rounds; {shown}. Spread the work over more invocations."
+    )
+    return [replace(ended, code="adapter-limit", words=words)]
+
+
+def is_ended(found: Iterable[Finding]) -> bool:
+    """Say whether findings are of a case whose loops the adapter has ended."""
+    return any(one.code in ("runaway-loop", "adapter-limit") for one in found)
+
+
+def _excluded_by(case: Case) -> tuple[tuple[str, str], ...]:
+    """Return how a sample says that results for a case may be anything."""
+    return (("unless", f"Sample(..., special=({case.what!r},)) says that these may be anything"),)
+
+
+_OPEN = (
+    "A comparison decides, or a function made of comparisons, and WGSL leaves open what these give "
+    "for it. Ask is_nan of wgsl_kernels::lib::safe_math before."
+)
 
 
 def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> list[Finding]:
@@ -174,35 +219,6 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
     return with_case(findings_of(error, subject, "wrong-shape"), label)
 
 
-FEW = 1e-3
-"""The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
-
-
-def _may_fall_either_way(case: Case, wrong: Mismatch) -> bool:
-    """Say whether very few integers are wrong that are made of floats, as by rounding."""
-    is_whole = np.asarray(wrong.got).dtype.kind in "iu"
-    is_of_floats = any(one.dtype.kind == "f" for one in case.arrays)
-    return is_whole and is_of_floats and wrong.count < FEW * wrong.size
-
-
-def _is_wrong_though_bounded(case: Case, alternatives: Sequence[Sequence[Array]]) -> bool:
-    """Say whether an element is wrong that the shader's own roundings keep finite and near."""
-    with only("webgpu", case.sample):
-        run = run_derived(case.sample, tensors_for(case.arrays))
-    found = [
-        (dtype, np.where(_shaped(at, exact), values, exact))
-        for (dtype, values), at, exact in zip(run.found, run.bounded, alternatives[0], strict=True)
-    ]
-    return mismatch(run.bounds, case.arrays, found, alternatives) is not None
-
-
-def _shaped(at: Array | None, exact: Array) -> Array:
-    """Return a mask in the shape of a result; all False where it is of something else."""
-    if at is None or at.size != exact.size:
-        return np.zeros(exact.shape, bool)
-    return at.reshape(exact.shape) & np.isfinite(exact)
-
-
 def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
@@ -213,6 +229,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         found = at_size(subject, case)
         if found:
             done.add(length)
+        if any(one.code != "adapter-limit" for one in found):
             least, found = shrunk(
                 sample, {length: size}, case, found, lambda one: at_size(subject, one)
             )
@@ -222,7 +239,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         yield explained(subject, case, at_size(subject, case))
     for case in sizes.cheap(sample, _run):
         found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
-        yield [one for one in found if one.code != "runaway-loop"]  # software adapters' alone
+        yield [] if is_ended(found) else found  # software adapters' alone
 
 
 def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
@@ -254,7 +271,7 @@ def at_size(subject: Subject, case: Case) -> list[Finding]:
 
 def _run(case: Case) -> None:
     """Run a case for its time: exact results, and those of webgpu."""
-    with quiet():
+    with cases.quiet():
         exact_of(case.sample, case.arrays)
         bits.alone(case.sample, case.arrays)
 
@@ -297,10 +314,10 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with NaN, infinities, zeros and subnormals, and with numbers far away."""
     for case in specials.special(sample):
-        if not _is_complex_all_through(case):
+        if not cases.is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
-        if case.what in ("huge", "tiny") and not is_elementwise(case):
+        if case.what in ("huge", "tiny") and not cases.is_elementwise(case):
             continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
 
@@ -313,7 +330,7 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """
     if not any(one.startswith(("int", "uint")) for one in sample.input_dtypes):
         return
-    if is_elementwise(cases.plain(sample)):
+    if cases.is_elementwise(cases.plain(sample)):
         for case in specials.edges(sample):
             yield judged(subject, case, "webgpu", "wrong-at-edge")
     else:
@@ -323,7 +340,7 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _at_index(subject: Subject, case: Case) -> list[Finding]:
     """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
-    with quiet():
+    with cases.quiet():
         try:
             exact_of(case.sample, case.arrays)
             bits.alone(case.sample, case.arrays)
@@ -347,17 +364,6 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
     return [one for one in seen if one.code.startswith("out-of-bounds")]
 
 
-def is_elementwise(case: Case) -> bool:
-    """Say whether every result has the shape to which the inputs broadcast."""
-    try:
-        shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
-        with quiet():
-            results = exact_of(case.sample, case.arrays)
-    except Exception:  # they do not broadcast, or the kernel refuses them
-        return False
-    return all(one.shape == shape for one in results)
-
-
 def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with other values of each attribute that it can be given, one at a time.
 
@@ -371,7 +377,7 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def defined(sample: Sample) -> Iterator[Case]:
     """Yield a sample with other attributes whose exact results are finite, or of a wrong shape."""
     for case in cases.varied(sample):
-        with quiet():
+        with cases.quiet():
             try:
                 exact = exact_of(case.sample, case.arrays)
             except WgslKernelsError as error:
@@ -399,14 +405,6 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             if any(not one.code.startswith("wrong-") for one in found):
                 found = judged(subject, case, "simulator", "wrong-configuration", what=name)
         yield found
-
-
-def _is_complex_all_through(case: Case) -> bool:
-    """Say whether results are complex: which part of them is NaN then depends on the formula."""
-    if not any(one.dtype.kind == "c" for one in case.arrays):
-        return False
-    with quiet():
-        return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
 
 
 def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
-from wgsl_kernels.backends.simulator.noting import noting, ordered
+from wgsl_kernels.backends.simulator.noting import MOST_ROUNDS, limited, noting, ordered
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
@@ -15,6 +16,8 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wgsl_kernels.backends.simulator.noting import WrongAccess
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.bench.checking.cases import Array, Case
@@ -23,7 +26,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 JUDGED = frozenset(
-    {"out-of-bounds-read", "out-of-bounds-write", "write-race", "read-race", "unset-workgroup-read"}
+    {
+        "out-of-bounds-read",
+        "out-of-bounds-write",
+        "write-race",
+        "same-write-race",
+        "read-race",
+        "unset-workgroup-read",
+    }
 )
 """What is judged here where a case can be simulated."""
 
@@ -65,6 +75,13 @@ def shows_memory(case: Case, word: int) -> list[Array]:
         return results(case, "forward")
 
 
+@contextmanager
+def ending() -> Iterator[None]:
+    """Have loops of more than 65,536 rounds be endless in a block, as where accesses are noted."""
+    with limited(_device(), MOST_ROUNDS):
+        yield
+
+
 def _device() -> Device:
     driver = find_driver("simulator")
     assert isinstance(driver, SimulatorBackend)
@@ -95,6 +112,11 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
         )
     if one.kind == "write-race":
         return "write-race", f"{at} is written by invocations {one.other} and {one.invocation}."
+    if one.kind == "same-write":
+        return "same-write-race", (
+            f"{at} is written by invocations {one.other} and {one.invocation}, which write the "
+            "same. WGSL orders them not at all; an atomicStore says that this is meant."
+        )
     both = f"invocations {one.other} and {one.invocation}"
     if one.is_across:
         return "read-race", (

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wgsl_kernels.bench.checking.cases import Case
-from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.engine.values.dtypes import INTEGERS
+from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,7 +90,36 @@ def _shaped(
 ) -> Case | None:
     if max((int(np.prod(one)) for one in shapes), default=0) > most:
         return None
-    return _case(replace(sample, shapes=shapes), what, most)
+    within = _still_inside(sample, shapes)
+    return None if within is None else _case(replace(within, shapes=shapes), what, most)
+
+
+def _still_inside(sample: Sample, shapes: Sequence[tuple[int, ...]]) -> Sample | None:
+    """Return the sample with integers of a stated domain below the lengths that they may point at.
+
+    None where such a length becomes 0, so that there is no number to draw.
+    """
+    ranges = ranges_of(sample)
+    for number, (dtype, domain) in enumerate(zip(sample.input_dtypes, sample.domains, strict=True)):
+        if domain is None or dtype not in INTEGERS:
+            continue
+        shorter = [
+            new
+            for at, (before, after) in enumerate(zip(sample.shapes, shapes, strict=True))
+            for old, new in zip(before, after, strict=True)
+            if at != number and new < old and domain[1] < old
+        ]
+        low, high = ranges[number]
+        ranges[number] = low, min([high, *shorter])
+        if ranges[number][1] <= low and np.prod(shapes[number]):
+            return None
+    if ranges == ranges_of(sample):
+        return sample
+    return replace(
+        sample,
+        low=tuple([low for low, _ in ranges]),
+        high=tuple([max(low, high) for low, high in ranges]),
+    )
 
 
 def _case(sample: Sample, what: str, most: int) -> Case | None:

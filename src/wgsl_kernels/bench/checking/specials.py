@@ -72,7 +72,7 @@ def _mixed(
     if name in sample.special:
         return None
     allowed = {n: _inside(sample, n, _held(arrays[n], values)) for n in floats}
-    if name == "halves":
+    if name in ("halves", "-Inf"):  # numbers below 0, where a sample draws none, are none of it
         allowed = {
             n: [v for v in some if v > 0 or ranges_of(sample)[n][0] < 0]
             for n, some in allowed.items()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import shlex
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.bench.checking.cases import Case
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.registry.registry import Kernel
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.syntax.places import Span
 
@@ -41,11 +44,13 @@ class Subject:
         name: The kernel's name.
         samples: How it is tried.
         backends: Where.
+        ended: Cases whose loops the adapter has ended.
     """
 
     name: str
     samples: tuple[Sample, ...]
     backends: tuple[str, ...]
+    ended: list[str] = field(default_factory=list[str], compare=False)
 
     @property
     def on_gpu(self) -> bool:
@@ -115,8 +120,19 @@ class Subject:
         arrays = arrays_for(sample)
         with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
             tensors = tensors_for(arrays)
-            seen = explain(lambda: sample.f(*tensors, **sample.attrs))
+            seen = explain(lambda: _ran(sample, tensors))
         return [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+
+
+def _ran(sample: Sample, tensors: Sequence[Tensor]) -> Any:
+    """Run a sample for its dispatches; what its shader reports is said where values are compared.
+
+    Else the next read would raise it, whosever that is.
+    """
+    found = sample.f(*tensors, **sample.attrs)
+    with suppress(KernelFault):
+        find_driver("webgpu").wait()
+    return found
 
 
 def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:

@@ -93,17 +93,16 @@ class _BlockBuffers:
         self.storages: list[Storage] = []  # alive, so that none takes another's place
         self.is_refined = False
 
-    def of(self, storage: Storage) -> IntervalWords | None:
-        """Return the words of a buffer, as they are at first sight; None of one that is lost."""
-        if id(storage) not in self.words:
-            self.storages.append(storage)
-            nbytes = storage.capacity // 4 * 4
-            if nbytes > MOST_BYTES:
-                self.words[id(storage)] = None
-            else:
-                raw = type(self.device).read(self.device, storage, 0, nbytes).view(np.uint32)
-                self.words[id(storage)] = IntervalWords(raw)
-        return self.words[id(storage)]
+    def see(self, storages: Sequence[Storage]) -> None:
+        """Have the words of buffers, as they are at first sight; None of one that is large."""
+        new = {id(one): one for one in storages if id(one) not in self.words}
+        self.storages += new.values()
+        sizes = {key: one.capacity // 4 * 4 for key, one in new.items()}
+        self.words |= dict.fromkeys(new)
+        small = [key for key, nbytes in sizes.items() if nbytes <= MOST_BYTES]
+        found = self.device.peek([(new[key], sizes[key]) for key in small]) if small else []
+        for key, raw in zip(small, found, strict=True):
+            self.words[key] = IntervalWords(raw.view(np.uint32))
 
     def forget(self, storage: Storage) -> None:
         """Look at a buffer anew, which the host wrote."""
@@ -159,8 +158,7 @@ def on_intervals(device: Device, *, names: bool = False) -> Iterator[Ranges]:
         if ready.origin is None or not ready.work:
             plain(ready, storages)
             return
-        for one in storages:
-            kept.of(one)
+        kept.see(storages)
         plain(ready, storages)
         reason = kept.run(ready, storages, ranges)
         if reason:

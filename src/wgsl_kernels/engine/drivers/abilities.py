@@ -40,6 +40,14 @@ class HostReadableDriver(Driver, Protocol):
 
 
 @runtime_checkable
+class DirectDriver(Driver, Protocol):
+    """Has memory of its own, to which the host's values can be copied at once."""
+
+    def upload_now(self, values: Array, spec: Spec) -> Any:
+        """Return a new array with a copy of ``values``, of which the host keeps none."""
+
+
+@runtime_checkable
 class RecordingDriver(Driver, Protocol):
     """Takes notes of a run, so that it can be replayed."""
 
@@ -123,6 +131,7 @@ class Abilities:
 
     limited: LimitedDriver | None = None
     host_readable: HostReadableDriver | None = None
+    direct: DirectDriver | None = None
     recording: RecordingDriver | None = None
     compiling: CompilingDriver | None = None
     tuning: TuningDriver | None = None
@@ -144,6 +153,7 @@ def driver_started(driver: Driver) -> None:
     _running[driver] = Abilities(
         limited=driver if isinstance(driver, LimitedDriver) else None,
         host_readable=driver if isinstance(driver, HostReadableDriver) else None,
+        direct=driver if isinstance(driver, DirectDriver) else None,
         recording=driver if isinstance(driver, RecordingDriver) else None,
         compiling=driver if isinstance(driver, CompilingDriver) else None,
         tuning=driver if isinstance(driver, TuningDriver) else None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.wgsl.errors.notebook import folder_of, is_cell, name_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FrameType
+
+_purpose: ContextVar[str] = ContextVar("purpose", default="")
+"""What ops are called for, where errors say it: see `called_for`."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,44 @@ def caller(depth: int = 1) -> Origin:
 def user_line() -> str:
     """Return ``file:line`` of the nearest frame outside this package: who called the op."""
     file, line = user_place()
-    return f"{file}:{line}" if line else file
+    return f"{file}:{line}{_purpose.get()}" if line else file
+
+
+@contextmanager
+def called_for(purpose: str) -> Iterator[None]:
+    """Have errors of the ops within say, behind the user's line, what they are called for."""
+    token = _purpose.set(f", {purpose}")
+    try:
+        yield
+    finally:
+        _purpose.reset(token)
+
+
+def call_line() -> str:
+    """Return ``file:line`` of who called an op; of a function around `run`, of its caller, too."""
+    frame: FrameType | None = sys._getframe(1)
+    inside = ""
+    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+        inside, frame = frame.f_code.co_name, frame.f_back
+    if frame is None:
+        return user_line()
+    nearest, outer = f"{frame.f_code.co_filename}:{frame.f_lineno}", frame.f_back
+    is_wrapper = inside in _RUNNING and frame.f_code.co_name != "<module>"
+    while outer is not None and _is_ours(outer.f_globals.get("__name__", "")):
+        outer = outer.f_back
+    if not is_wrapper or outer is None or _is_of_python(outer):
+        return nearest
+    return f"{outer.f_code.co_filename}:{outer.f_lineno}, through {nearest}"
+
+
+_RUNNING = ("run", "run_many", "run_kernel")
+"""What runs a kernel by its name: a function that calls it is an op itself."""
+
+
+def _is_of_python(frame: FrameType) -> bool:
+    """Say whether a frame is of Python's own modules, as those that run a file or a thread."""
+    module = frame.f_globals.get("__name__", "").partition(".")[0]
+    return module in sys.stdlib_module_names
 
 
 def user_code(depth: int) -> tuple[Any, int] | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import active_driver, find_driver
 from wgsl_kernels.engine.drivers.fallbacks import note_fallback
 from wgsl_kernels.engine.drivers.host_memory import check_room, too_large
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape
 
 
+LENT_BYTES = 1 << 16
+"""Smaller arrays are kept on the host, where kernels may find them."""
+
+
 def of_host(values: TensorLike, wanted: Shape | None, dtype: DTypeLike | None) -> Tensor:
     """Return a new tensor with a copy of ``values``; see `wgsl_kernels.tensor`."""
     if isinstance(values, Tensor):
@@ -37,6 +42,20 @@ def of_host(values: TensorLike, wanted: Shape | None, dtype: DTypeLike | None) -
     except MemoryError:
         raise too_large(Spec(wanted or (), name)) from None
     return new_tensor(whole, name)
+
+
+def of_lent(values: Array, dtype: DType) -> Tensor:
+    """Return a new tensor with a copy of ``values``, for one run: a loss of the device ends it.
+
+    A driver that has memory of its own copies large arrays there at once, and the host makes no
+    copy beside; nothing may be recording.
+    """
+    driver = active_driver()
+    direct = abilities_of(driver).direct
+    if direct is None or values.nbytes < LENT_BYTES or not driver.supports(dtype):
+        return of_host(values, None, numpy_dtype(dtype))
+    spec = Spec(values.shape, dtype)
+    return made(Tensor(spec, direct.upload_now(values, spec), driver))
 
 
 def new_tensor(values: Array, dtype: DType) -> Tensor:

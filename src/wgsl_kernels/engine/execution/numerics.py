@@ -9,7 +9,7 @@ import numpy as np
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import NumericsError
-from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.environment.origin import call_line
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import show
@@ -59,7 +59,7 @@ def check_numerics(
             index, value = place
             raise NumericsError(
                 f"{kernel}: output {number} of shape {show(output.shape)} holds {value} at "
-                f"{show(index)}, and no input holds such a value. Called at {user_line()}."
+                f"{show(index)}, and no input holds such a value. Called at {call_line()}."
             )
 
 

@@ -13,7 +13,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShadowMismatch
-from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.environment.origin import call_line
 from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -145,7 +145,7 @@ def _difference(
         shapes = ", ".join(show(each.shape) for each in call.inputs if isinstance(each, Tensor))
         return ShadowMismatch(
             f"{call.name}: kernel run {number} of the block, on {shapes}: output {output} at "
-            f"{list(off)} is {got[off]!r}, on {backend!r} {want[off]!r}. Called at {user_line()}."
+            f"{list(off)} is {got[off]}, on {backend!r} {want[off]}. Called at {call_line()}."
         )
     return None
 
@@ -183,9 +183,13 @@ def _write(folder: Path, call: KernelRun, backend: str, rtol: float) -> str | No
     kernel = get_kernel(call.name, backend)
     module = "" if kernel is None or kernel.origin.is_ours else kernel.origin.module
     own = module and module not in ("__main__", "<check>")
+    imports = ""
+    if kernel is not None and own:  # it may be found by the path of this program alone
+        root = Path(kernel.origin.file).resolve().parents[module.count(".")]
+        imports = f"import sys\n\nsys.path.append({str(root)!r})\nimport {module}\n"
     text = _SCRIPT.format(
         name=call.name,
-        imports=f"import {module}\n" if own else "",
+        imports=imports,
         data=str(data.resolve()),
         inputs=", ".join(places),
         names=tuple(plan.input_names),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import IndexOutOfRange
-from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.environment.origin import call_line
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def check_indices(
     """
     outside = (values < (-length if wraps else 0)) | (values >= length)
     if outside.any():
-        raise out_of_range(kernel, name, int(values[outside][0]), shapes, user_line())
+        raise out_of_range(kernel, name, int(values[outside][0]), shapes, call_line())
 
 
 def out_of_range(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.windows import OnnxWindow, padding, spatial_axes
@@ -39,17 +39,21 @@ def convolved(node: OnnxNode, x: Tensor, weight: Tensor, bias: Tensor | None = N
     if axes == 1:  # an image of height 1
         x, filters = ops.expand_dims(x, 2), ops.expand_dims(filters, 0)
         strides, dilations, pads = (1, *strides), (1, *dilations), [(0, 0), *pads]
-    found = (ops.conv3d if axes == 3 else ops.conv2d)(
-        x,
-        filters,
-        strides=strides,
-        pad=((0, 0), (0, 0), *pads),
-        data_format="NCDHW" if axes == 3 else "NCHW",
-        dilations=dilations,
-        groups=groups,
-    )
-    if bias is not None:
-        found = found + ops.reshape(bias, (1, -1, *(1,) * (found.ndim - 2)))
+    geometry: dict[str, Any] = {
+        "strides": strides,
+        "pad": ((0, 0), (0, 0), *pads),
+        "data_format": "NCDHW" if axes == 3 else "NCHW",
+        "dilations": dilations,
+    }
+    activation = node.attr("activation", "linear")  # set on load
+    if axes < 3 and groups == 1 and bias is not None:
+        found = ops.fused_conv2d(x, filters, bias=bias, activation=activation, **geometry)
+    else:
+        found = (ops.conv3d if axes == 3 else ops.conv2d)(x, filters, groups=groups, **geometry)
+        if bias is not None:
+            wide = bias.ndim > 1  # laid out on load
+            found = found + (bias if wide else ops.reshape(bias, (-1, *(1,) * (found.ndim - 2))))
+        found = ops.relu(found) if activation == "relu" else found
     return ops.squeeze(found, 2) if axes == 1 else found
 
 

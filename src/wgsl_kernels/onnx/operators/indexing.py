@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import device, known_shape
 from wgsl_kernels.onnx.types import CARRIERS, carried, element
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -21,11 +23,15 @@ def from_start(places: Tensor, length: int) -> Tensor:
     return ops.where(places < 0, places + length, places)
 
 
-@operator("Gather")
-def gather(node: OnnxNode, x: Tensor, places: Tensor) -> Tensor:
-    """Return the parts of ``x`` at places along an axis."""
-    axis = node.attr("axis")
-    return ops.take(x, from_start(places, x.shape[axis]), axis)
+@operator("Gather", raw=True)
+def gather(node: OnnxNode, x: Any, places: Any) -> Tensor:
+    """Return the parts of ``x`` at places along an axis; of codes, only these are widened."""
+    axis, length = node.attr("axis"), known_shape(x)[node.attr("axis")]
+    found = from_start(device(places), length)
+    if isinstance(x, Constant) and x.is_packed and x.array.ndim == 2 and axis in (0, -2):
+        rows = ops.widen(ops.take(x.codes, found, 0), kind=str(x.kind))
+        return rows[..., : x.array.shape[1]]
+    return ops.take(device(x), found, axis)
 
 
 @operator("GatherElements")

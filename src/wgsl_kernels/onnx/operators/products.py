@@ -5,34 +5,78 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import device
 from wgsl_kernels.ops.linear_algebra.solving import det
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
-@operator("MatMul")
-def matmul(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
+@operator("MatMul", raw=True)
+def matmul(node: OnnxNode, a: Any, b: Any, *quantised: Any) -> Tensor:
     """Return the product of matrices, or of stacks of them."""
-    return ops.matmul(a, b)
+    return _product(node, device(a), b, quantised)
 
 
-@operator("Gemm")
-def gemm(node: OnnxNode, a: Tensor, b: Tensor, c: Tensor | None = None) -> Tensor:
+@operator("Gemm", raw=True)
+def gemm(node: OnnxNode, a: Any, b: Any, c: Any = None, *quantised: Any) -> Tensor:
     """Return ``alpha * a @ b + beta * c``, either matrix transposed on request."""
     alpha, beta = node.attr("alpha"), node.attr("beta")
-    found = ops.matmul(
-        a, b, transpose_a=bool(node.attr("transA")), transpose_b=bool(node.attr("transB"))
+    found = _product(
+        node,
+        device(a),
+        b,
+        quantised,
+        transpose_a=bool(node.attr("transA")),
+        transpose_b=bool(node.attr("transB")),
     )
     found = found if alpha == 1 else found * alpha
     if c is None or beta == 0:
         return found
-    return found + (c if beta == 1 else c * beta)
+    more = device(c)
+    total: Tensor = found + (more if beta == 1 else more * beta)
+    return total
+
+
+def _product(
+    node: OnnxNode,
+    a: Tensor,
+    b: Any,
+    quantised: Sequence[Any],
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+) -> Tensor:
+    """Return a product, of codes as they are packed where ``b`` is a constant that has them.
+
+    ``quantised`` are scales and zero points of blocks; see ``onnx/packing.py``.
+    """
+    block = node.attr("block_shape")
+    is_direct = isinstance(b, Constant) and b.is_packed and b.array.ndim == 2
+    if not isinstance(b, Constant) or transpose_a or not (block or is_direct):
+        return ops.matmul(a, device(b), transpose_a=transpose_a, transpose_b=transpose_b)
+    turned = bool(node.attr("is_turned"))
+    block = block or (0, 0)
+    blocks = [math.ceil(n / (m or max(n, 1))) for n, m in zip(b.array.shape, block, strict=True)]
+    given = [None if one is None else ops.reshape(device(one), blocks) for one in quantised]
+    scales, zeros = (*given, None, None)[:2]
+    return ops.matmul_nbits(
+        a,
+        b.codes,
+        scales,
+        0 if zeros is None else zeros,
+        kind=str(b.kind),
+        block_size=block,
+        transpose_b=transpose_b != turned,
+        size=b.array.shape[1],
+    )
 
 
 @operator("Einsum")
@@ -102,3 +146,45 @@ def _both(allowed: Tensor, mask: Tensor | None) -> Tensor:
     if mask.dtype == "bool":
         return ops.logical_and(allowed, mask)
     return ops.where(allowed, mask, ops.full_like(mask, -math.inf))
+
+
+@operator("RotaryEmbedding", since=23)
+def rotary_embedding(
+    node: OnnxNode, x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor | None = None
+) -> Tensor:
+    """Return [batch, heads, steps, size], or [batch, steps, heads * size], turned by positions."""
+    return _turned(node, x, cos, sin, positions)
+
+
+@operator("RotaryEmbedding", domain="com.microsoft")
+def contributed_rotary_embedding(
+    node: OnnxNode, x: Tensor, positions: Tensor, cos: Tensor, sin: Tensor
+) -> Tensor:
+    """Return the same; positions of one number are where each batch begins.
+
+    Raises:
+        ArgumentError: Batches are packed, or positions are scaled.
+    """
+    if node.attr("is_packed_batching") or node.attr("scale") != 1:
+        raise ArgumentError(
+            "RotaryEmbedding: is_packed_batching or scale is set; want batches of one length, and "
+            "a scale of 1."
+        )
+    if positions.size == 1 and positions.ndim == 1:
+        steps = x.shape[-2 if x.ndim == 4 else 1]
+        positions = positions + ops.arange(steps, dtype="int32")
+    return _turned(node, x, cos, sin, positions)
+
+
+def _turned(
+    node: OnnxNode, x: Tensor, cos: Tensor, sin: Tensor, positions: Tensor | None
+) -> Tensor:
+    how: dict[str, Any] = {"positions": positions, "interleaved": bool(node.attr("interleaved"))}
+    half = node.attr("rotary_embedding_dim") // 2
+    if half and half < cos.shape[-1]:
+        cos, sin = cos[..., :half], sin[..., :half]
+    if x.ndim == 4:
+        return ops.rotary_embedding(x, cos, sin, **how)
+    heads = node.attr("num_heads") or x.shape[-1] // (2 * cos.shape[-1])
+    by_head = ops.reshape(x, (*x.shape[:2], heads, -1))
+    return ops.reshape(ops.rotary_embedding(by_head, cos, sin, axis=1, **how), x.shape)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx.narrow import rounded
 from wgsl_kernels.onnx.operators.convolution import convolved
 from wgsl_kernels.onnx.registry import operator
@@ -138,3 +140,38 @@ def quantized_convolution(node: OnnxNode, *given: Tensor) -> Tensor:
     if w_scale.size > 1:
         w_scale = ops.reshape(w_scale, (1, -1, *(1,) * (x.ndim - 2)))
     return _requantized(node, found * x_scale * w_scale, scale, zero)
+
+
+@operator("MatMulNBits", domain="com.microsoft")
+def matmul_nbits(
+    node: OnnxNode,
+    a: Tensor,
+    b: Tensor,
+    scales: Tensor,
+    zero_points: Tensor | None = None,
+    groups: Tensor | None = None,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """Return the product with a matrix of numbers of 2, 4 or 8 bits.
+
+    Raises:
+        ArgumentError: Terms are in groups of an order of their own, or laid out for a device.
+    """
+    if groups is not None:
+        raise ArgumentError("MatMulNBits: g_idx is given; want blocks of terms that are adjacent.")
+    if node.attr("weight_prepacked"):
+        raise ArgumentError("MatMulNBits: weight_prepacked is set; want b as the operator has it.")
+    columns, terms, size = (node.attr(name) for name in ("N", "K", "block_size"))
+    rows = (columns, math.ceil(terms / size))
+    if zero_points is not None:
+        packed = zero_points.dtype == "uint8"
+        zero_points = ops.reshape(zero_points, (columns, -1) if packed else rows)
+    y = ops.matmul_nbits(
+        a,
+        ops.reshape(b, (columns, -1)),
+        ops.reshape(scales, rows),
+        zero_points,
+        kind=f"uint{node.attr('bits')}",
+        block_size=size,
+    )
+    return y if bias is None else y + bias

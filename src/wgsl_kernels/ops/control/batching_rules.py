@@ -249,6 +249,16 @@ def _merged(call: BatchedCall, count: int, shape: str = "") -> Result | None:
     return call.per_example(call.run(*given, *call.inputs[count:], **attrs))
 
 
+def _rotary(call: BatchedCall) -> Result | None:
+    """Run rotary embeddings of examples that share angles and positions, which no batch has."""
+    _, cos, _, positions = call.inputs
+    is_shared = call.only(0) and cos.ndim == 2 and (positions is None or positions.ndim == 1)
+    if not is_shared:
+        return None
+    axis = call.attrs["axis"] % len(call.shape(0)) + 1
+    return call.run(call.mapped[0], *call.inputs[1:], axis=axis)
+
+
 def _attention(call: BatchedCall) -> Result:
     """Make one batch of all examples' batches; a mask that all of these share stays as it is."""
     *inputs, mask = range(len(call.inputs))
@@ -360,8 +370,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         [
             *("Cholesky", "FFT", "IFFT", "LogMatrixDeterminant", "MatrixBandPart"),
-            *("MatrixCofactors", "MatrixDeterminant", "OneHot", "Qr", "SelfAdjointEig", "Svd"),
-            "TopK",
+            *("MatMulNBits", "MatrixCofactors", "MatrixDeterminant", "OneHot", "Qr"),
+            *("SelfAdjointEig", "Svd", "TopK", "Widen"),
         ],
         _leading,
     ),
@@ -381,6 +391,7 @@ RULES: dict[str, Rule] = {
     "PadV2": _padded,
     **dict.fromkeys(["RandomNormal", "RandomUniform"], _random),
     "Reshape": _reshaped,
+    "RotaryEmbedding": _rotary,
     "ScatterNd": _scatter_nd,
     "Slice": _slice,
     "SplitV": _split,

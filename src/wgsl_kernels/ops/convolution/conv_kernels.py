@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.convolution import (
+from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.cpu.precision import wide
+from wgsl_kernels.backends.cpu.windows.convolution import (
     convolved_cpu,
     filter_gradient_cpu,
     input_gradient_cpu,
 )
-from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import wide
+from wgsl_kernels.backends.cpu.windows.groups import grouped_cpu
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
-    NO_EPILOGUE,
-    Epilogue,
     declare_product,
     is_vec4_along,
     multiply,
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
     from wgsl_kernels.engine.values.windows import Sliding
     from wgsl_kernels.ops.convolution.convolutions import Convolution
@@ -65,11 +65,11 @@ def declare_kernels(kind: Convolution) -> Callable[..., Array]:
 
     @cpu_kernel(kind.forward)
     def convolve_cpu(x: Array, filter: Array, *, groups: int = 1, **geometry: Any) -> Array:
-        sliding = _of_group(slide(kind.forward, x.shape, filter.shape, **geometry), groups)
-        axis = _channels(sliding)
-        y = _by_group(
-            partial(convolved_cpu, sliding), groups, (wide(x), axis), (wide(filter), -1), axis
-        )
+        sliding = slide(kind.forward, x.shape, filter.shape, **geometry)
+        if groups > 1:
+            y = grouped_cpu(sliding, wide(x), wide(filter), groups)
+        else:
+            y = convolved_cpu(sliding, wide(x), wide(filter))
         return y.astype(x.dtype, copy=False)
 
     @wgsl_kernel(kind.forward, dtypes=("float32", "float16"))
@@ -114,8 +114,8 @@ def convolved_webgpu(
     sliding: Sliding,
     x: GpuArray,
     filter: GpuArray,
-    epilogue: Epilogue = NO_EPILOGUE,
     groups: int = 1,
+    dtype: DType | None = None,
 ) -> GpuArray:
     """Return images convolved with a filter.
 
@@ -124,8 +124,9 @@ def convolved_webgpu(
         sliding: How the filter moves.
         x: Images in the format of ``sliding``.
         filter: [*window, channels, out channels].
-        epilogue: What becomes of the sums.
         groups: Parts of the channels that are convolved apart.
+        dtype: The result's dtype, by default that of ``x``; for arrays above the binding limit it
+            is that.
     """
     shape = sliding.shape_with(filter.shape[-1])
     if is_above_limit(gpu, shape, x, filter):
@@ -137,11 +138,11 @@ def convolved_webgpu(
         )
         cut = _cut(gpu, sliding, x, cuts, groups, is_filter=is_filter)
 
-        def part(x: GpuArray, filter: GpuArray, end: Epilogue) -> GpuArray:
+        def part(x: GpuArray, filter: GpuArray) -> GpuArray:
             own = replace(sliding, batch=x.shape[0], channels=x.shape[axis])
-            return convolved_webgpu(gpu, own, x, filter, end, groups)
+            return convolved_webgpu(gpu, own, x, filter, groups)
 
-        return in_parts(gpu, part, x, filter, shape, cut, epilogue)
+        return in_parts(gpu, part, x, filter, shape, cut)
     product, fields = _forward_product(x, filter.shape, sliding, groups)
     return multiply(
         gpu,
@@ -149,10 +150,9 @@ def convolved_webgpu(
         product,
         {"x": x, "filter": filter},
         shape,
-        x.dtype,
+        dtype or x.dtype,
         params=fields,
         layout=_forward_layout(x, filter, sliding, groups),
-        epilogue=epilogue,
         configuration=shader_axes(sliding, groups),
     )
 
@@ -261,7 +261,7 @@ def _declare_to_filter(kernel: str) -> None:
             )
             cut = _cut(gpu, sliding, x, cuts, groups, is_filter=is_filter)
 
-            def part(x: GpuArray, dy: GpuArray, _: Epilogue) -> GpuArray:
+            def part(x: GpuArray, dy: GpuArray) -> GpuArray:
                 shape = (*inner[:-1], x.shape[axis] // groups, dy.shape[axis])
                 return to_filter_webgpu(gpu, x, dy, filter_shape=shape, groups=groups, **geometry)
 
@@ -322,7 +322,7 @@ def _declare_to_input(kernel: str) -> None:
             )
             cut = _cut(gpu, sliding, dy, cuts, groups, is_filter=excess(gpu, filter) > 1)
 
-            def part(dy: GpuArray, filter: GpuArray, _: Epilogue) -> GpuArray:
+            def part(dy: GpuArray, filter: GpuArray) -> GpuArray:
                 shape = [dy.shape[0], *input_shape[1:]]
                 shape[axis] = filter.shape[-2] * groups
                 return to_input_webgpu(

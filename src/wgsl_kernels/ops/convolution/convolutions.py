@@ -18,7 +18,7 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.engine.values.windows import COUNTS
-from wgsl_kernels.ops.linear_algebra.epilogue import (
+from wgsl_kernels.ops.linear_algebra.activations import (
     check_epilogue,
     end_gradients,
     finished,

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.cpu.depthwise import filter_by_channel, input_by_channel, spread_out
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent, wide
+from wgsl_kernels.backends.cpu.windows.depthwise import (
+    filter_by_channel,
+    input_by_channel,
+    spread_out,
+)
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.ops.convolution.depthwise_launch import gather_filter, spread_back
 from wgsl_kernels.ops.convolution.windows import channels_last, in_format, sliding_of

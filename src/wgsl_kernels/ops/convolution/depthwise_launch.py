@@ -7,12 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import BUSY_GROUPS
-from wgsl_kernels.backends.webgpu.products.dispatching import (
-    NO_EPILOGUE,
-    Epilogue,
-    is_vec4_along,
-    sum_of_parts,
-)
+from wgsl_kernels.backends.webgpu.products.dispatching import is_vec4_along, sum_of_parts
 from wgsl_kernels.backends.webgpu.products.tilings import ITERATIONS, SHORTEST_SUM
 from wgsl_kernels.engine.values.phases import phase_count, phases_of
 from wgsl_kernels.engine.values.windows import CHANNELS
@@ -22,6 +17,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
     from wgsl_kernels.engine.values.windows import Sliding
 
@@ -41,7 +37,7 @@ def convolve(
     sliding: Sliding,
     x: GpuArray,
     filter: GpuArray,
-    epilogue: Epilogue = NO_EPILOGUE,
+    dtype: DType | None = None,
 ) -> GpuArray:
     """Return a depthwise convolution as a new array.
 
@@ -50,29 +46,29 @@ def convolve(
         sliding: How the filter moves.
         x: Images in the format of ``sliding``.
         filter: [window height, window width, channels, multiplier].
-        epilogue: What becomes of the sums.
+        dtype: The result's dtype, by default that of ``x``.
     """
     _, width, channels, multiplier = filter.shape
     depth = channels * multiplier
     shape = sliding.shape_with(depth)
-    y = gpu.empty(shape, x.dtype)
+    y = gpu.empty(shape, dtype or x.dtype)
     if y.size == 0:
         return y
     if not (x.size and filter.size):
-        return sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0, epilogue)
+        return sum_of_parts(gpu, gpu.empty((0,), "float32"), y, 0)
     lanes = _lanes(sliding, multiplier, x)
     elements = {"filter_start": 0, "filter_steps": (width * depth, depth)}
     parts = _parts(sliding)
     if parts == 1:
         fields = {**elements, "out_offset": 0, "out_strides": y.strides}
-        arrays = {**epilogue.arrays, "x": x, "filter": filter, "y": y}
-        _convolve(gpu, epilogue, lanes, sliding, multiplier, arrays, fields)
+        arrays = {"x": x, "filter": filter, "y": y}
+        _convolve(gpu, lanes, sliding, multiplier, arrays, fields)
         return y
     sums = gpu.empty((parts * shape[0], *shape[1:]), "float32")
     fields = {**elements, "out_offset": 0, "out_strides": sums.strides}
     arrays = {"x": x, "filter": filter, "y": sums}
-    _convolve(gpu, NO_EPILOGUE, lanes, sliding, multiplier, arrays, fields)
-    return sum_of_parts(gpu, sums, y, parts, epilogue)
+    _convolve(gpu, lanes, sliding, multiplier, arrays, fields)
+    return sum_of_parts(gpu, sums, y, parts)
 
 
 def _parts(sliding: Sliding) -> int:
@@ -95,7 +91,6 @@ def _triples(sliding: Sliding) -> int:
 
 def _convolve(
     gpu: Gpu,
-    epilogue: Epilogue,
     lanes: int,
     sliding: Sliding,
     multiplier: int,
@@ -120,7 +115,6 @@ def _convolve(
         "part_chunks": part_chunks,
         "tiles": tiles,
         "invocations": invocations,
-        **epilogue.fields,
         **fields,
     }
     gpu.dispatch(
@@ -134,7 +128,7 @@ def _convolve(
             "is_whole": int(parts == 1),
             "TILE": tile,
         },
-        configuration={**epilogue.configuration, "VEC4": lanes == 4},
+        configuration={"VEC4": lanes == 4},
     )
 
 
@@ -198,7 +192,7 @@ def _convolve_back(gpu: Gpu, sliding: Sliding, dy: GpuArray, filter: GpuArray, y
             }
             phase = replace(sliding, axes=(rows, cols))
             arrays = {"x": dy, "filter": filter, "y": y}
-            _convolve(gpu, NO_EPILOGUE, 4, phase, 1, arrays, fields)
+            _convolve(gpu, 4, phase, 1, arrays, fields)
 
 
 def gather_filter(gpu: Gpu, sliding: Sliding, x: GpuArray, dy: GpuArray, shape: Shape) -> GpuArray:

@@ -12,7 +12,7 @@ from wgsl_kernels.engine.values.windows import Padding, Pair, slide
 from wgsl_kernels.ops.convolution.conv import CONVOLUTION, conv2d_cpu, on_batch
 from wgsl_kernels.ops.convolution.conv_kernels import convolved_webgpu
 from wgsl_kernels.ops.convolution.convolutions import declare_fused
-from wgsl_kernels.ops.linear_algebra.epilogue import epilogue_for, own_activation
+from wgsl_kernels.ops.linear_algebra.activations import own_activation, with_epilogue
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -96,7 +96,8 @@ def _fused_conv2d_webgpu(
     **geometry: Any,
 ) -> GpuArray:
     sliding = slide("FusedConv2D", x.shape, filter.shape, **geometry)
-    shape = sliding.shape_with(filter.shape[3])
-    slopes, data_format = prelu_activation_weights, sliding.data_format
-    epilogue = epilogue_for(gpu, bias, slopes, activation, leakyrelu_alpha, shape, data_format)
-    return convolved_webgpu(gpu, sliding, x, filter, epilogue)
+    slopes = prelu_activation_weights
+    z = convolved_webgpu(gpu, sliding, x, filter, dtype="float32")
+    return with_epilogue(
+        gpu, z, x.dtype, bias, slopes, activation, leakyrelu_alpha, sliding.data_format
+    )

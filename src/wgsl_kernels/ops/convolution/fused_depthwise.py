@@ -12,7 +12,7 @@ from wgsl_kernels.ops.convolution.convolutions import declare_fused
 from wgsl_kernels.ops.convolution.depthwise import BY_CHANNEL, depthwise_conv2d_cpu
 from wgsl_kernels.ops.convolution.depthwise_launch import convolve
 from wgsl_kernels.ops.convolution.windows import sliding_of
-from wgsl_kernels.ops.linear_algebra.epilogue import epilogue_for, own_activation
+from wgsl_kernels.ops.linear_algebra.activations import own_activation, with_epilogue
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -52,7 +52,7 @@ def fused_depthwise_conv2d(
         bias: One number per channel of the result, or what else broadcasts to it.
         activation: ``"linear"``, ``"relu"``, ``"relu6"``, ``"elu"``, ``"sigmoid"``,
             ``"leakyrelu"`` or ``"prelu"``; or another kernel of one input, yours too, as ``"tanh"``
-            or ``"Tanh"``, which is a dispatch of its own.
+            or ``"Tanh"``, which is fused behind.
         prelu_activation_weights: The slopes below 0 for ``"prelu"``, shaped as ``bias`` may be.
         leakyrelu_alpha: The slope below 0 for ``"leakyrelu"``.
 
@@ -97,7 +97,8 @@ def _fused_depthwise_conv2d_webgpu(
     **geometry: Any,
 ) -> GpuArray:
     sliding = sliding_of("FusedDepthwiseConv2D", x.shape, filter.shape, **geometry)
-    shape = sliding.shape_with(filter.shape[2] * filter.shape[3])
-    slopes, data_format = prelu_activation_weights, sliding.data_format
-    epilogue = epilogue_for(gpu, bias, slopes, activation, leakyrelu_alpha, shape, data_format)
-    return convolve(gpu, sliding, x, filter, epilogue)
+    slopes = prelu_activation_weights
+    z = convolve(gpu, sliding, x, filter, "float32")
+    return with_epilogue(
+        gpu, z, x.dtype, bias, slopes, activation, leakyrelu_alpha, sliding.data_format
+    )

@@ -12,14 +12,14 @@ from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.values.shapes import broadcast_shapes, require_dtype, show
-from wgsl_kernels.ops.linear_algebra.epilogue import (
+from wgsl_kernels.engine.values.shapes import require_dtype, show
+from wgsl_kernels.ops.linear_algebra.activations import (
     check_epilogue,
     end_gradients,
-    epilogue_for,
     finished,
     needs_sum,
     own_activation,
+    with_epilogue,
 )
 from wgsl_kernels.ops.linear_algebra.matrix import (
     product_cpu,
@@ -141,12 +141,9 @@ def _fused_mat_mul_webgpu(
     activation: str,
     leakyrelu_alpha: float | None,
 ) -> GpuArray:
-    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2]) or ()
-    rows, cols = a.shape[-1 if transpose_a else -2], b.shape[-2 if transpose_b else -1]
-    shape = (*batch, rows, cols)
+    z = product_webgpu(gpu, a, b, transpose_a, transpose_b, "float32")
     slopes = prelu_activation_weights
-    epilogue = epilogue_for(gpu, bias, slopes, activation, leakyrelu_alpha, shape)
-    return product_webgpu(gpu, a, b, transpose_a, transpose_b, epilogue)
+    return with_epilogue(gpu, z, a.dtype, bias, slopes, activation, leakyrelu_alpha)
 
 
 @gradient("_FusedMatMul")

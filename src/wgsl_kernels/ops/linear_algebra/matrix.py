@@ -15,8 +15,6 @@ from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, row_major
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of, outermost, widest
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
-    NO_EPILOGUE,
-    Epilogue,
     declare_product,
     is_vec4_contiguous,
     multiply,
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.autodiff.tape import Lazy
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 BATCH_AXES = 6
@@ -200,7 +199,7 @@ def product_webgpu(
     b: GpuArray,
     transpose_a: bool,
     transpose_b: bool,
-    epilogue: Epilogue = NO_EPILOGUE,
+    dtype: DType | None = None,
 ) -> GpuArray:
     """Return the product of matrices, or of stacks of them.
 
@@ -210,16 +209,17 @@ def product_webgpu(
         b: The right ones.
         transpose_a: Whether the left ones are transposed.
         transpose_b: Whether the right ones are.
-        epilogue: What becomes of the sums.
+        dtype: The result's dtype, by default that of ``a``; for arrays above the binding limit it
+            is that.
     """
     plan = _plan((a.shape, a.layout), (b.shape, b.layout), transpose_a, transpose_b)
     if a.size * b.size and is_above_limit(gpu, plan.shape, a, b):
 
-        def part(a: GpuArray, b: GpuArray, end: Epilogue) -> GpuArray:
-            return product_webgpu(gpu, a, b, transpose_a, transpose_b, end)
+        def part(a: GpuArray, b: GpuArray) -> GpuArray:
+            return product_webgpu(gpu, a, b, transpose_a, transpose_b)
 
         cut = _cut(gpu, a, b, plan.shape, transpose_a, transpose_b)
-        return in_parts(gpu, part, a, b, plan.shape, cut, epilogue)
+        return in_parts(gpu, part, a, b, plan.shape, cut)
     left, right = (a, b) if plan.left_is_a else (b, a)
     return multiply(
         gpu,
@@ -227,10 +227,9 @@ def product_webgpu(
         plan.product,
         {"a": gpu.view(left, *plan.left), "b": gpu.view(right, *plan.right)},
         plan.shape,
-        a.dtype,
+        dtype or a.dtype,
         params=plan.params,
         layout=plan.layout,
-        epilogue=epilogue,
     )
 
 

@@ -141,6 +141,8 @@ from wgsl_kernels.ops.indexing.ragged_dense import (
 )
 from wgsl_kernels.ops.indexing.ragged_range import RaggedNumbers as RaggedNumbers
 from wgsl_kernels.ops.indexing.ragged_range import ragged_range as ragged_range
+from wgsl_kernels.ops.indexing.rotary import rotary_angles as rotary_angles
+from wgsl_kernels.ops.indexing.rotary import rotary_embedding as rotary_embedding
 from wgsl_kernels.ops.indexing.segment import unsorted_segment_sum as unsorted_segment_sum
 from wgsl_kernels.ops.indexing.sort import topk as topk
 from wgsl_kernels.ops.indexing.sort import unique as unique
@@ -204,6 +206,9 @@ from wgsl_kernels.ops.pooling.pool3d import avg_pool3d as avg_pool3d
 from wgsl_kernels.ops.pooling.pool3d import max_pool3d as max_pool3d
 from wgsl_kernels.ops.pooling.pool_any import pool as pool
 from wgsl_kernels.ops.pooling.pool_places import max_pool_with_argmax as max_pool_with_argmax
+from wgsl_kernels.ops.quantization.nbits import matmul_nbits as matmul_nbits
+from wgsl_kernels.ops.quantization.packed import widen as widen
+from wgsl_kernels.ops.quantization.quantizing import quantize_nbits as quantize_nbits
 from wgsl_kernels.ops.random.distributions import dropout as dropout
 from wgsl_kernels.ops.random.distributions import random_gamma as random_gamma
 from wgsl_kernels.ops.random.distributions import random_standard_normal as random_standard_normal

@@ -20,7 +20,7 @@ from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.shapes import broadcast_shapes, normalize_axis, require_dtype, show
 from wgsl_kernels.ops.elementwise import unary
-from wgsl_kernels.ops.linear_algebra.epilogue import broadcast_view
+from wgsl_kernels.ops.linear_algebra.activations import broadcast_view
 from wgsl_kernels.ops.reductions import reduce, statistics
 
 if TYPE_CHECKING:
@@ -141,7 +141,10 @@ def _batch_norm_webgpu(
     if channels % 4 == 0 and all(one is None or one.shape == (channels,) for one in given.values()):
         _by_channels(gpu, x, given, y, variance_epsilon)
         return y
-    views = {name: broadcast_view(gpu, one, x.shape, x.dtype) for name, one in given.items()}
+    views = {
+        name: broadcast_view(gpu, gpu.empty((), x.dtype) if one is None else one, x.shape)
+        for name, one in given.items()
+    }
     gpu.dispatch(
         "normalization/normalization/fused_batch_norm.wesl",
         {"x": x, **views, "y": y},

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu
-from wgsl_kernels.backends.cpu.pooling import max_pool_cpu
+from wgsl_kernels.backends.cpu.windows.pool_maxima import chosen_cpu
+from wgsl_kernels.backends.cpu.windows.pooling import max_pool_cpu
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.gradients import gradient

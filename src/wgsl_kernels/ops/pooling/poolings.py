@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.pool_maxima import chosen_cpu, max_pool_gradient_cpu
-from wgsl_kernels.backends.cpu.pooling import (
+from wgsl_kernels.backends.cpu.precision import wide
+from wgsl_kernels.backends.cpu.windows.pool_maxima import chosen_cpu, max_pool_gradient_cpu
+from wgsl_kernels.backends.cpu.windows.pooling import (
     avg_pool_cpu,
     avg_pool_gradient_cpu,
     counts,
     max_pool_cpu,
 )
-from wgsl_kernels.backends.cpu.precision import wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.parameters import takes

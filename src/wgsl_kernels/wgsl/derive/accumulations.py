@@ -1,9 +1,10 @@
 """What ``init`` and ``combine`` make of elements, and the derivatives of that.
 
-A reduction, a scan or a normalization is brought to functions of known names and parameters, of
-which cotangents are pulled back one after the other: of the result to the accumulator, from an
-accumulator to the one before it and to an element. What multiplies slopes by a direction is an
-accumulation again, whose accumulators have tangents beside them: its gradient is the second order.
+A reduction, a scan, a window or a normalization is brought to functions of known names and
+parameters, of which cotangents are pulled back one after the other: of the result to the
+accumulator, from an accumulator to the one before it and to an element. What multiplies slopes by a
+direction is an accumulation again, whose accumulators have tangents beside them: its gradient is
+the second order.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.rules import Rule
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
 
-Form = Literal["reduce", "scan", "apply"]
+Form = Literal["reduce", "scan", "apply", "window"]
 MOST_LEAVES = 32
 """The most floats of an accumulator: its slopes are computed one after the other."""
 
@@ -52,7 +53,7 @@ class Element:
 
 @dataclass(frozen=True)
 class Accumulation:
-    """A reduction, a scan, or a normalization.
+    """A reduction, a scan, a window, or a normalization.
 
     Attributes:
         text: Its functions; those below by their names, behind the prefix.
@@ -66,6 +67,8 @@ class Accumulation:
         gives: What type that is.
         adds: Whether accumulators are added, and cotangents pass unchanged.
         is_straight: Whether the slope of ``finish`` is the same for all accumulators.
+        is_numbered: Whether ``lift`` is given the number of an element.
+        is_costly: Whether ``combine`` costs more than to read what it returns.
         imports: What the text names that must be imported.
     """
 
@@ -79,6 +82,8 @@ class Accumulation:
     gives: str
     adds: bool = False
     is_straight: bool = False
+    is_numbered: bool = False
+    is_costly: bool = False
     imports: tuple[str, ...] = ()
 
     @property

@@ -1,14 +1,15 @@
-"""Which functions only add, or are linear, so that a derivative needs no accumulator."""
+"""What is seen of functions in their text: which only add, are linear, or cost much."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def adds(function: tree.Function, members: Sequence[str]) -> bool:
@@ -61,6 +62,30 @@ def is_linear(function: tree.Function, is_type: Callable[[str], bool]) -> bool:
     return not any(_names(one, name) for one in heads) and all(
         one is not None and _linear(one, name, is_type) for one in returned
     )
+
+
+_COSTLY = re.compile(r"exp2?|log2?|pow|a?(sin|cos|tan)h?|atan2|bitcast")
+
+
+def is_costly(function: tree.Function, functions: Mapping[str, tree.Function]) -> bool:
+    """Say whether a function, or one that it calls, computes more than arithmetic and roots.
+
+    Args:
+        function: The function.
+        functions: What it may call, by name.
+    """
+    seen, left = {function.name}, [function]
+    while left:
+        for one in descendants(left.pop().body):
+            if not isinstance(one, tree.Call) or one.callee.name in seen:
+                continue
+            name = one.callee.name
+            seen.add(name)
+            if name in functions:
+                left.append(functions[name])
+            elif _COSTLY.fullmatch(name):
+                return True
+    return False
 
 
 def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) -> bool:

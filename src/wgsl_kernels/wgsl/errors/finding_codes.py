@@ -68,6 +68,7 @@ right    error   wrong-configuration    values outside of the bound for another 
 right    error   wrong-shape            a shape other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
+right    warning nan-compared           NaN of which comparisons decide what becomes of it
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
@@ -77,6 +78,7 @@ right    error   order-dependent        other bits where invocations come in ano
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
+right    warning adapter-limit          loops that end, after more rounds than some adapters run
 right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    error   lost-digits            values whose digits the shader's own formula loses
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
@@ -93,6 +95,7 @@ safe     error   out-of-bounds-read     an index outside of an array that is rea
 safe     error   out-of-bounds-write    an index outside of an array that is written
 safe     error   never-written          an element of the output that the kernel leaves undefined
 safe     error   write-race             an element that several invocations write
+safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes
 safe     error   unset-workgroup-read   workgroup memory that is read before it is written
 safe     error   failed-assertion       a wk_assert whose condition is false

@@ -16,6 +16,7 @@ from wgsl_kernels.wgsl.linking.source import (
 )
 from wgsl_kernels.wgsl.linking.unit import Unit, unit_of
 from wgsl_kernels.wgsl.names.predeclared import PREDECLARED, is_predeclared
+from wgsl_kernels.wgsl.names.spellings import remedy_for
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -114,6 +115,7 @@ class Project:
             candidates = (*unit.declared, *unit.imports, *local, *PREDECLARED)
             candidates += tuple(self.prelude.names_in(path))
             message = f"nothing is called {name!r} here.{_near(name, candidates)}"
+            message = remedy_for(name) or message
             raise coded("unknown-name", unit.text.point(message, begin))
         return found
 

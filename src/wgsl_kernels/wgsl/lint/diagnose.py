@@ -16,8 +16,8 @@ from wgsl_kernels.wgsl.lint.remarks import (
     root_of,
 )
 from wgsl_kernels.wgsl.lint.sizes import size_remarks
-from wgsl_kernels.wgsl.lint.spellings import remedy_for
 from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.names.spellings import remedy_for
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span

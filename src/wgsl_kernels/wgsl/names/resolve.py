@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.wgsl.names.predeclared import PREDECLARED, is_predeclared
+from wgsl_kernels.wgsl.names.spellings import remedy_for
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.known import once_per_text
@@ -108,7 +109,7 @@ class Names:
                 if len(found) < _MOST_HINTS:
                     near = _nearest(name, outer | self.visible_at(use.ident.begin))
                 hint = f" Did you mean {near!r}?" if near else ""
-                message = f"nothing is called {name!r} here.{hint}"
+                message = remedy_for(name) or f"nothing is called {name!r} here.{hint}"
                 found.append(Problem(message, use.ident.begin, "unknown-name"))
         return tuple(found)
 

@@ -62,6 +62,16 @@ class _ExpressionFrame:
     prefixes: list[tuple[str, int]] = field(default_factory=list["tuple[str, int]"])
 
 
+_MEANT = {
+    "and": " Write &&.",
+    "or": " Write ||.",
+    "not": " Write !.",
+    "++": " Write it behind the variable, as a statement.",
+    "--": " Write it behind the variable, as a statement.",
+}
+"""What to write in place of other languages' tokens."""
+
+
 class WantedError(Exception):
     """The tokens are not what the grammar wants; the arguments are those of its problem."""
 
@@ -89,9 +99,11 @@ class ExpressionParser:
         """Refuse the token at the cursor; at the end of the text, what is behind the last one."""
         at = self.at
         if self.kinds[at] != END:
-            raise WantedError(
-                f"want {wanted}, found {self.texts[at]!r}.", self.begins[at], "syntax"
-            )
+            found = self.texts[at]
+            hint = _MEANT.get(found, "")
+            if wanted == "an assignment" and found.isidentifier() and not hint:
+                hint = " A declaration begins with var, let or const."
+            raise WantedError(f"want {wanted}, found {found!r}.{hint}", self.begins[at], "syntax")
         end = self.ends[at - 1] if at else 0
         raise WantedError(f"want {wanted}, found the end.", end, "syntax")
 

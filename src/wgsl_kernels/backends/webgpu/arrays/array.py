@@ -194,8 +194,8 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
 
 
 def words_of_bytes(array: GpuArray) -> GpuArray:
-    """Return a contiguous array of bytes, a multiple of four, as the int32 words that hold them."""
-    count = array.size // 4
+    """Return a contiguous array of bytes as the int32 words that hold them."""
+    count = -(-array.size // 4)
     return GpuArray((count,), "int32", count, array.storage, array.device)
 
 

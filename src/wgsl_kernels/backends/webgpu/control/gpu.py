@@ -92,12 +92,52 @@ class Gpu(ArrayMaker):
         key = ("map", shader, specs, shape, dtype)
         launch = self._ready[key]
         if launch is None:
-            kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
-            outputs = (Spec(shape, dtype),)
-            call = ShaderCall(kernel, tuple(arrays), {}, outputs, ("y",))
-            check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
-            launch = self._keep_launch(key, call, "map")
+            launch = self._map_launch(key, shader, arrays, {}, Spec(shape, dtype))
         return self._launched(launch, list(arrays.values()))
+
+    def epilogue(
+        self,
+        shader: str,
+        arrays: Mapping[str, GpuArray],
+        shape: Shape,
+        dtype: DType,
+        **attrs: float,
+    ) -> GpuArray:
+        """Return a map of what this run has dispatched, as the last that a function of ours does.
+
+        In the function's program it is computed by the dispatch that writes what it is a map of,
+        however `config.fusion` is set.
+
+        Args:
+            shader: As for `map`.
+            arrays: As for `map`; one is made by a dispatch of this run, or is such a map.
+            shape: The result's shape, which is that one's.
+            dtype: The result's dtype.
+            **attrs: The fields of the shader's ``Attrs``.
+        """
+        launch = self._epilogue_launch(shader, arrays, Spec(shape, dtype), attrs)
+        return self._launched(launch, list(arrays.values()))
+
+    def _epilogue_launch(
+        self, shader: str, arrays: Mapping[str, GpuArray], y: Spec, attrs: dict[str, Any]
+    ) -> KernelLaunch:
+        specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
+        key = ("epilogue", shader, specs, y, tuple(attrs.items()))
+        found: KernelLaunch | None = self._ready[key]
+        return self._map_launch(key, shader, arrays, attrs, y) if found is None else found
+
+    def _map_launch(
+        self,
+        key: Any,
+        shader: str,
+        arrays: Mapping[str, GpuArray],
+        attrs: dict[str, Any],
+        y: Spec,
+    ) -> KernelLaunch:
+        kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
+        call = ShaderCall(kernel, tuple(arrays), attrs, (y,), ("y",))
+        check_fit("map", call, [Spec(one.shape, one.dtype) for one in arrays.values()])
+        return self._keep_launch(key, call, "map")
 
     def scan(
         self,

@@ -9,6 +9,8 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
 from wgsl_kernels.backends.webgpu.arrays.words import words_of
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilogue_of
+from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
@@ -20,6 +22,7 @@ from wgsl_kernels.backends.webgpu.runtime.function import (
     FunctionProgram,
     FunctionResult,
     UndecidedError,
+    Unfused,
 )
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.spec import Spec
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
+    from wgsl_kernels.backends.webgpu.fusion.parts import Fused
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
@@ -110,7 +114,8 @@ def lower_function(
     ]
     symbolic = SymbolicGpu(gpu, record)
     try:
-        results = [_result(symbolic.known(one)) for one in func(symbolic, given)]
+        made, epilogue = symbolic.with_epilogue(func(symbolic, given))
+        results = [_result(symbolic.known(one)) for one in made]
     except NotSymbolicError:
         return None
     if not record.repeats:
@@ -127,7 +132,7 @@ def lower_function(
     numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
     buffers = list(record.buffers)
     for (place, layout), spec in zip(results, outputs, strict=True):
-        if place is not None and place.kind == "buffer" and layout is None:
+        if place is not None and place.kind == "buffer" and layout is None and epilogue is None:
             buffers[place.number] = spec
     program = Program(
         tuple(record.dispatches),
@@ -136,7 +141,14 @@ def lower_function(
         tuple(record.asked.items()),
         frozenset(record.packed),
     )
-    return FunctionProgram(program, tuple(results), tuple(record.constants), tuple(record.checks))
+    more = tuple(record.constants), tuple(record.checks)
+    if epilogue is None:
+        return FunctionProgram(program, tuple(results), *more)
+    fused = splice(gpu.device, program, Maps(len(record.inputs), epilogue=epilogue, keeps=False))
+    assert fused is not None
+    place = BindingResource("buffer", fused.outputs[0])
+    unfused = Unfused(program, epilogue)
+    return FunctionProgram(fused, (FunctionResult(place, None),), *more, unfused)
 
 
 def _input(record: _Record, array: Any) -> GpuArray | None:
@@ -322,6 +334,46 @@ class SymbolicGpu(Gpu):
                 raise NotSymbolicError("it writes an input")
         record.buffers += program.buffers
         record.dispatches += [one for one in program.dispatches if 0 not in one.grid]
+
+    def epilogue(
+        self,
+        shader: str,
+        arrays: Mapping[str, GpuArray],
+        shape: Shape,
+        dtype: DType,
+        **attrs: float,
+    ) -> GpuArray:
+        """Return a pending map, which the function's last dispatch is to have in it."""
+        given = {n: one if one.op is not None else self.resident(one) for n, one in arrays.items()}
+        y = Spec(shape, dtype)
+        launch = self._epilogue_launch(shader, given, y, attrs)
+        inputs = list(given.values())
+        shader_of = launch.shader
+        assert shader_of is not None
+        kind = shader_of.kind_of(inputs)
+        if not y.size or kind is None:
+            return self._launched(launch, [self._alone(one) for one in inputs])
+        found = GpuArray(y.shape, y.dtype, y.size, None, None)
+        found.op = PendingMap(kind, shader_of.fixed(inputs), launch)
+        found.inputs = inputs
+        return found
+
+    def with_epilogue(self, results: Sequence[GpuArray]) -> tuple[Sequence[GpuArray], Fused | None]:
+        """Return what a function's dispatches make, and the maps that follow in the last of them.
+
+        Maps that cannot are dispatched by themselves.
+        """
+        if len(results) != 1 or results[0].op is None:
+            return results, None
+        largest = self.device.largest_binding
+        found = epilogue_of(results, self._record.dispatches, largest)
+        return ([self._alone(results[0])], None) if found is None else ([found[0]], found[1])
+
+    def _alone(self, array: GpuArray) -> GpuArray:
+        """Return an array of the program, dispatching what makes it where that is pending."""
+        if array.op is None:
+            return array
+        return self._launched(array.op.launch, [self._alone(one) for one in array.inputs])
 
     def repeats(self) -> None:
         """Note the promise."""

@@ -34,7 +34,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Grid = tuple[int, ...]
 MakeForm: TypeAlias = "Callable[[str, Any, Origin, frozenset[DType] | None, Any], Kernel]"
 """Returns the kernel of a name, its source, its place, its dtypes and its ``params=``."""
-Derive: TypeAlias = "Callable[[ShaderKernel], Callable[[bool], None]]"
+Derive: TypeAlias = "Callable[[Any], Callable[[bool], None]]"
 """Derives something of a shader; returns what registers it, given whether it may replace others."""
 _forms: dict[str, MakeForm] = {}
 _derivers: dict[str, Derive] = {}
@@ -211,9 +211,9 @@ def wgsl_kernel(
             `backends.webgpu.control.gpu.Gpu.repeats`. It is then run for its program alone, from
             the first call on. By default the package's own do, and a user's where a run promises
             it.
-        gradient: ``"derive"`` registers the gradient of a map, too, made of its shader: by each
-            float input, of any order, on both backends.
-        cpu: ``"derive"`` registers the CPU kernel of a map, too, made of its shader.
+        gradient: ``"derive"`` registers the gradient of a kernel of any form, too, made of its
+            shader: by each float input, on both backends.
+        cpu: ``"derive"`` registers the CPU kernel, too, made of its shader.
         override: Whether an existing kernel is replaced.
 
     Raises:
@@ -253,7 +253,11 @@ def wgsl_kernel(
         if groups is not None or init is not None:
             word = "init" if groups is None else "groups"
             raise ArgumentError(f"{name}: {word} is for other forms; a {form} has its own.")
-        add_kernel(_forms[form](name, source, origin, allowed, params), override=override)
+        product = _forms[form](name, source, origin, allowed, params)
+        registering = [_derivers[f"{form} {what}"](product.func) for what in derived]
+        add_kernel(product, override=override)
+        for each in registering:
+            each(override)
         return None
     if source is not None:
         given = plain_path(f"wgsl_kernel: {name}", "source", source)

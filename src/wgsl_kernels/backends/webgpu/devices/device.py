@@ -171,6 +171,12 @@ class Device:
             results = self._read(pieces)
         return results[0][offset - start : offset - start + nbytes] if nbytes else _NO_BYTES
 
+    def peek(self, several: Sequence[tuple[Storage, int]]) -> list[Bytes]:
+        """Return the first bytes of buffers, and leave what kernels report to the next `read`."""
+        with self.lock:
+            self._recorder.check()
+            return self._recorder.read([Piece(one.block, 0, nbytes) for one, nbytes in several])
+
     def pipeline(
         self,
         text: str,

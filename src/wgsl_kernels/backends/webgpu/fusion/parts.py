@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Step, Structure
 from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, resolved
@@ -14,6 +14,8 @@ from wgsl_kernels.backends.webgpu.programs.program import BindingResource
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
     from wgsl_kernels.engine.values.spec import Shape
@@ -50,83 +52,194 @@ def structure_of(
     return structure, reading
 
 
+class FusedStructure(NamedTuple):
+    """What a group is as a part of a shader.
+
+    Attributes:
+        structure: What its text is made for.
+        facts: What fills its part of the parameter block, but for values, by names without prefix.
+        values: The leaves that travel as parameters.
+    """
+
+    structure: Structure
+    facts: Mapping[str, Any]
+    values: tuple[int, ...]
+
+    def then(self, behind: FusedStructure, *, keeps: bool) -> FusedStructure:
+        """Return this group, with another behind it that is given its one result.
+
+        Args:
+            behind: The other; its leaves follow those of this one.
+            keeps: Whether this one's result is written, too.
+        """
+        own, other = self.structure, behind.structure
+        first, leaves, spaces = len(own.steps), len(own.leaves), len(own.spaces)
+        (result,) = own.outputs
+
+        def moved(ref: int) -> int:
+            if ref >= 0:
+                return ref + first
+            return result if other.leaves[~ref].mode == "given" else ref - leaves
+
+        steps = [Step(one.kind, tuple(map(moved, one.operands))) for one in other.steps]
+        structure = Structure(
+            (*own.steps, *steps),
+            (*own.leaves, *(replace(one, space=one.space + spaces) for one in other.leaves)),
+            (*own.spaces, *other.spaces),
+            (*((result,) if keeps else ()), *map(moved, other.outputs)),
+            own.vec4,
+            own.few and other.few,
+        )
+        facts = {_moved(name, spaces, leaves): value for name, value in behind.facts.items()}
+        values = tuple([number + leaves for number in behind.values])
+        return FusedStructure(structure, {**self.facts, **facts}, self.values + values)
+
+
+def _moved(name: str, spaces: int, leaves: int) -> str:
+    """Return the name of a fact behind so many other spaces and leaves."""
+    if name.startswith("space"):
+        return f"space{int(name[5:]) + spaces}"
+    number, _, rest = name[1:].partition("_")
+    return f"l{int(number) + leaves}_{rest}"
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Fused:
     """A group that is computed inside of another kernel, for any arrays of the same layouts.
 
     Attributes:
         prefix: What its names begin with.
         part: Its nodes, leaves and outputs.
-        plain: What it is for items of one element.
-        quads: The same for items of four, None where they do not fit.
         key: What tells it apart from other groups of the same kernel.
-        leaves: What it reads; the one that the kernel gives stands among them.
+        plain: What it is for items of one element; None where it cannot be one.
+        quads: The same for items of four, None where they do not fit.
+        kernels: The kernels in it.
+        leaves: What it reads; the one that the kernel gives is among them.
+        specs: What each step makes.
+        fixed: The facts that fill the attributes of each step.
+        placed: How many leaves, from the first on, are where they say; the others are inputs.
     """
 
-    def __init__(
-        self,
+    prefix: str
+    part: GroupDispatch
+    key: Any
+    plain: FusedStructure | None
+    quads: FusedStructure | None
+    kernels: tuple[str, ...]
+    leaves: tuple[Argument, ...]
+    specs: tuple[Spec, ...]
+    fixed: tuple[Mapping[str, Any], ...]
+    placed: int = 0
+
+    @classmethod
+    def of(
+        cls,
         prefix: str,
         group: FusionGroup,
         part: GroupDispatch,
         key: Any,
         given: GpuArray | None = None,
-    ) -> None:
-        self.prefix = prefix
-        self.part = part
-        self.key = key
-        self.plain = structure_of(group, part, vec4=False, given=given)
-        quads = structure_of(group, part, given=given)
-        self.quads = None if quads is None or not quads[0].vec4 else quads
-        self.kernels = tuple(group.nodes[n].op.kind.kernel for n in part.nodes)
-        arrays = [group.leaves[~ref] for ref in part.leaves]
-        self.leaves = tuple([Argument(one.shape, one.dtype, one.layout) for one in arrays])
+    ) -> Fused:
+        """Return a part of a group; ``given`` is the leaf that the kernel gives."""
+        plain = _fused_structure(group, part, vec4=False, given=given)
+        quads = _fused_structure(group, part, vec4=True, given=given)
         nodes = [group.nodes[n] for n in part.nodes]
-        self._specs = [Spec(one.shape, one.dtype) for one in nodes]
-        self._fixed = {
-            f"{prefix}{step}.{name}": value
-            for step, number in enumerate(part.nodes)
-            for name, value in group.nodes[number].op.fixed.items()
-        }
+        arrays = [group.leaves[~ref] for ref in part.leaves]
+        return cls(
+            prefix,
+            part,
+            key,
+            plain,
+            None if quads is None or not quads.structure.vec4 else quads,
+            tuple([one.op.kind.kernel for one in nodes]),
+            tuple([Argument(one.shape, one.dtype, one.layout) for one in arrays]),
+            tuple([Spec(one.shape, one.dtype) for one in nodes]),
+            tuple([one.op.fixed for one in nodes]),
+        )
+
+    def within(self, places: Sequence[BindingResource]) -> Fused:
+        """Return the same as a part of the kernel itself, with leaves at these places."""
+        leaves = [replace(one, place=at) for one, at in zip(self.leaves, places, strict=True)]
+        return replace(self, kernels=(), leaves=tuple(leaves), placed=len(leaves))
+
+    def then(self, behind: Fused, *, keeps: bool) -> Fused:
+        """Return this group with another behind it, which its one result is given to.
+
+        Args:
+            behind: The other.
+            keeps: Whether the result of this one is written, too.
+        """
+        assert self.plain is not None
+        assert behind.plain is not None
+        quads = None
+        if self.quads is not None and behind.quads is not None:
+            quads = self.quads.then(behind.quads, keeps=keeps)
+        return replace(
+            self,
+            plain=self.plain.then(behind.plain, keeps=keeps),
+            quads=quads,
+            kernels=self.kernels + behind.kernels,
+            leaves=self.leaves + behind.leaves,
+            specs=self.specs + behind.specs,
+            fixed=self.fixed + behind.fixed,
+        )
 
     def before(self, name: str, *, wide: bool) -> Before:
         """Return it as what stands for an input."""
-        chosen = self.quads if wide else self.plain
-        assert chosen is not None
-        return Before(name, chosen[0])
+        return Before(name, self._chosen(wide=wide).structure)
 
     def after(self, *, keeps: bool, wide: bool = False, loops: bool = False) -> After:
         """Return it as what a result goes on to: in fours if ``wide``, in a loop if ``loops``."""
-        chosen = self.quads if wide else self.plain
-        assert chosen is not None
-        return After(chosen[0], keeps, loops)
+        return After(self._chosen(wide=wide).structure, keeps, loops)
 
     def facts(self, *, wide: bool = False) -> dict[str, Any]:
         """Return what fills its part of the parameter block, but for values."""
-        chosen = self.quads if wide else self.plain
-        assert chosen is not None
-        own = {self.prefix + name: value for name, value in chosen[1].facts.items()}
-        return {**self._fixed, **own}
+        found = {
+            f"{self.prefix}{step}.{name}": value
+            for step, attrs in enumerate(self.fixed)
+            for name, value in attrs.items()
+        }
+        own = self._chosen(wide=wide).facts
+        return {**found, **{self.prefix + name: value for name, value in own.items()}}
 
     def values(self, first: int) -> list[tuple[str, int]]:
         """Return the facts of leaves that travel as parameters, with their numbers as inputs.
 
-        The first leaf is input ``first``.
+        The first leaf that has no place of its own is input ``first``.
         """
-        assert self.plain is not None
-        return [(f"{self.prefix}l{n}_value", first + n) for n in self.plain[1].values]
+        values, start = self._chosen(wide=False).values, first - self.placed
+        return [(f"{self.prefix}l{n}_value", start + n) for n in values]
 
     def arguments(self, first: int) -> dict[str, Argument]:
         """Return the leaves that are bound, by the names that they have in the kernel."""
-        assert self.plain is not None
+        start, reads = first - self.placed, self._chosen(wide=False).structure.leaves
         return {
-            f"{self.prefix}l{n}": replace(one, place=BindingResource("input", first + n))
-            for n, (one, leaf) in enumerate(zip(self.leaves, self.plain[0].leaves, strict=True))
+            f"{self.prefix}l{n}": one
+            if n < self.placed
+            else replace(one, place=BindingResource("input", start + n))
+            for n, (one, leaf) in enumerate(zip(self.leaves, reads, strict=True))
             if leaf.is_bound
         }
 
     def made(self) -> list[tuple[str, Spec]]:
         """Return what an epilogue writes: its name in the kernel, and its spec."""
-        assert self.plain is not None
-        return [(f"{self.prefix}y{step}", self._specs[step]) for step in self.plain[0].outputs]
+        outputs = self._chosen(wide=False).structure.outputs
+        return [(f"{self.prefix}y{step}", self.specs[step]) for step in outputs]
+
+    def _chosen(self, *, wide: bool) -> FusedStructure:
+        chosen = self.quads if wide else self.plain
+        assert chosen is not None
+        return chosen
+
+
+def _fused_structure(
+    group: FusionGroup, part: GroupDispatch, *, vec4: bool, given: GpuArray | None
+) -> FusedStructure | None:
+    found = structure_of(group, part, vec4=vec4, given=given)
+    if found is None:
+        return None
+    structure, reading = found
+    return FusedStructure(structure, reading.facts, tuple(reading.values))
 
 
 def whole(group: FusionGroup) -> GroupDispatch | None:

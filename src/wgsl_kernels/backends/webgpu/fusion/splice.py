@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import build
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +76,8 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
     own = program.outputs[0]
     if maps.epilogue is not None and not takes_epilogue(program):
         return None
-    takes = [one.accepts_epilogue and _writes(one, own) for one in program.dispatches]
+    place = BindingResource("buffer", own)
+    takes = [one.accepts_epilogue and one.writes_to(place) for one in program.dispatches]
     made = [] if maps.epilogue is None else maps.epilogue.made()
     buffers = (*program.buffers, *(spec for _, spec in made))
     numbers = range(len(program.buffers), len(buffers))
@@ -98,13 +100,9 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
 def takes_epilogue(program: Program) -> bool:
     """Say whether maps of a program's one result can follow in the only dispatch that writes it."""
     (own,) = program.outputs
-    writers = [one for one in program.dispatches if _writes(one, own)]
+    place = BindingResource("buffer", own)
+    writers = [one for one in program.dispatches if one.writes_to(place)]
     return len(writers) == 1 and writers[0].accepts_epilogue
-
-
-def _writes(dispatch: Dispatch, number: int) -> bool:
-    places = [one.place for one in dispatch.writes]
-    return any(one.kind == "buffer" and one.number == number for one in places)
 
 
 def _fused(
@@ -163,7 +161,7 @@ def _loops(adapter: Adapter, maps: Maps) -> bool:
     """Say whether four elements are handed on to the epilogue in a loop."""
     assert maps.epilogue is not None
     elements = max([spec.size for _, spec in maps.epilogue.made()], default=0)
-    return adapter.policy.loops_over_epilogue(len(maps.behind[0].kernels), elements)
+    return adapter.policy.loops_over_epilogue(len(maps.epilogue.specs), elements)
 
 
 def _takes_vec4(composition: Composition, maps: Maps) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.control.parts import part_of
 from wgsl_kernels.backends.webgpu.declare.variants import declare
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
@@ -34,36 +33,6 @@ def declare_product(kernel: str) -> None:
     declare(kernel, VARIANTS)
 
 
-@dataclass(frozen=True, slots=True)
-class Epilogue:
-    """What becomes of a product's sums (``shaders/operands/epilogue.wesl``).
-
-    Attributes:
-        arrays: What it reads.
-        configuration: Its constants.
-        fields: Fields of the uniform struct.
-        adds: What adds parts to the result in another way than ``sum_of_parts``.
-    """
-
-    arrays: Mapping[str, GpuArray] = field(default_factory=dict[str, "GpuArray"])
-    configuration: Mapping[str, int] = field(default_factory=dict[str, int])
-    fields: Mapping[str, Any] = field(default_factory=lambda: {"leakyrelu_alpha": 0.0})
-    adds: Callable[[GpuArray, GpuArray, int], GpuArray] | None = None
-
-    def part(self, gpu: Gpu, ndim: int, axis: int, first: int, count: int) -> Epilogue:
-        """Return what becomes of a part of a result with so many axes: see `part_of`."""
-        if not self.arrays:
-            return self
-        arrays = {
-            name: part_of(gpu, one, axis, first, count)
-            if axis == -1 or len(one.shape) == ndim
-            else one
-            for name, one in self.arrays.items()
-        }
-        return replace(self, arrays=arrays)
-
-
-NO_EPILOGUE = Epilogue()
 NO_CONFIGURATION: Mapping[str, bool | int] = MappingProxyType({})
 
 
@@ -77,8 +46,9 @@ def multiply(
     *,
     params: Mapping[str, Any],
     layout: Vec4Axes = STRIDED,
-    epilogue: Epilogue = NO_EPILOGUE,
     configuration: Mapping[str, bool | int] = NO_CONFIGURATION,
+    of_whole: Mapping[str, bool | int] = NO_CONFIGURATION,
+    add: Callable[[GpuArray, GpuArray, int], GpuArray] | None = None,
     notes: Sequence[str] = (),
 ) -> GpuArray:
     """Return a product as a new array.
@@ -93,18 +63,21 @@ def multiply(
         dtype: The result's dtype.
         params: Fields of its uniform struct.
         layout: What the operands' layouts allow.
-        epilogue: What becomes of the sums.
         configuration: Further constants of the templates.
+        of_whole: Those of a dispatch that writes whole sums.
+        add: What writes the sums of parts, by default `sum_of_parts`.
         notes: What `explain` says of the dispatch.
     """
     size = math.prod(shape)
     if size == 0:
         return gpu.empty(shape, dtype)
     sums: DType = "int32" if dtype == "int32" else "float32"
+    added = add or partial(sum_of_parts, gpu)
     if product.terms == 0:
-        return sum_of_parts(gpu, gpu.empty((0,), sums), gpu.empty(shape, dtype), 0, epilogue)
+        return added(gpu.empty((0,), sums), gpu.empty(shape, dtype), 0)
     candidates = candidates_for(product, layout, gpu.policy)
-    shape_class = (dtype, *candidates.shape_class)
+    read = "float16" if any(one.dtype == "float16" for one in arrays.values()) else dtype
+    shape_class = (read, *candidates.shape_class)
     ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
     choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
 
@@ -112,45 +85,36 @@ def multiply(
         one = candidates.by_name[name]
         y = gpu.empty(shape, dtype)
         is_whole = one.parts == 1
-        end, more = (epilogue.configuration, epilogue.arrays) if is_whole else ({}, {})
         to = y if is_whole else gpu.empty((one.parts, *shape), sums)
         gpu.dispatch(
             one.template,
-            {**arrays, **more, "y": to},
+            {**arrays, "y": to},
             slots=operands,
             configuration={
-                **one.configuration, **configuration, **end, "INTEGER": dtype == "int32",
+                **one.configuration,
+                **configuration,
+                **(of_whole if is_whole else NO_CONFIGURATION),
+                "INTEGER": dtype == "int32",
             },
-            params={**params, **epilogue.fields, **one.fields, "part_size": size},
+            params={**params, **one.fields, "part_size": size},
             groups=gpu.grid(one.groups, 1),
             notes=notes,
-        )  # fmt: skip
-        return y if is_whole else sum_of_parts(gpu, to, y, one.parts, epilogue)
+        )
+        return y if is_whole else added(to, y, one.parts)
 
     return run(gpu.decide(choice, run, product.work))
 
 
-def sum_of_parts(
-    gpu: Gpu, parts: GpuArray, y: GpuArray, count: int, epilogue: Epilogue = NO_EPILOGUE
-) -> GpuArray:
-    """Write to ``y`` the sum of parts, with what becomes of it, and return ``y``.
+def sum_of_parts(gpu: Gpu, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
+    """Write to ``y`` the sum of parts, and return ``y``.
 
     Args:
         gpu: The device.
         parts: [count, ...], float32 or int32.
         y: The result.
         count: How many parts there are; the sums of none are 0.
-        epilogue: What becomes of the sums.
     """
-    if epilogue.adds is not None:
-        return epilogue.adds(parts, y, count)
-    cols = y.shape[-1] if y.shape else 1
-    gpu.dispatch(
-        SUM_OF_PARTS,
-        {**epilogue.arrays, "parts": parts, "y": y},
-        params={"parts_count": count, "y_cols": cols, **epilogue.fields},
-        configuration=epilogue.configuration,
-    )
+    gpu.dispatch(SUM_OF_PARTS, {"parts": parts, "y": y}, params={"parts_count": count})
     return y
 
 

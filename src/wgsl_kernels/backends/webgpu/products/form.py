@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import STORAGE_TYPES
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with, wants_signature
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.modules.source import text_given
-from wgsl_kernels.backends.webgpu.products.dispatching import Epilogue, declare_product, multiply
+from wgsl_kernels.backends.webgpu.products.dispatching import declare_product, multiply
 from wgsl_kernels.backends.webgpu.products.tilings import LONGEST_UNBROKEN, Product
 from wgsl_kernels.backends.webgpu.products.written import (
     OWN_FIELDS,
@@ -125,7 +125,11 @@ class ProductForm:
         notes = [f"operand {operand}: {one}" for operand, one in written.loads.items()]
         functions = self.file().functions
         extra = {"WHOLE": True}
-        own = {"OWN_TERM": "term" in functions, "OWN_INIT": "init" in functions}
+        own = {
+            "OWN_TERM": bool({"term", "term_at"} & functions.keys()),
+            "OWN_INIT": "init" in functions,
+            "OWN_PLACE": "term_at" in functions,
+        }
         sizes = {**product.fields(), "tap_block": 0, "channel_block": 0, "across": 0}
 
         def add(parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
@@ -133,7 +137,7 @@ class ProductForm:
                 PARTS,
                 {**given, "parts": parts, "y": y},
                 slots=written.text,
-                configuration={**extra, "OWN_TERM": own["OWN_TERM"]},
+                configuration={**extra, "OWN_TERM": own["OWN_TERM"], "OWN_PLACE": own["OWN_PLACE"]},
                 params={**sizes, **fields, "part_size": spec.size, "taps": count},
             )
             return y
@@ -147,8 +151,9 @@ class ProductForm:
             spec.dtype,
             params=fields,
             layout=written.layout,
-            epilogue=Epilogue(configuration=extra, fields={}, adds=add),
             configuration=own,
+            of_whole=extra,
+            add=add,
             notes=[*notes, *([unbroken] if unbroken else ())],
         )
 

@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.control.parts import (
     part_of,
     parts_of,
 )
-from wgsl_kernels.backends.webgpu.products.dispatching import NO_EPILOGUE, Epilogue, sum_of_parts
+from wgsl_kernels.backends.webgpu.products.dispatching import sum_of_parts
 from wgsl_kernels.engine.environment.errors import OutOfMemoryError
 from wgsl_kernels.engine.values.shapes import show
 
@@ -46,12 +46,11 @@ def is_above_limit(gpu: Gpu, shape: Shape, a: GpuArray, b: GpuArray) -> bool:
 
 def in_parts(
     gpu: Gpu,
-    product: Callable[[GpuArray, GpuArray, Epilogue], GpuArray],
+    product: Callable[[GpuArray, GpuArray], GpuArray],
     a: GpuArray,
     b: GpuArray,
     shape: Shape,
     cut: ProductCut,
-    epilogue: Epilogue = NO_EPILOGUE,
 ) -> GpuArray:
     """Return a product of a shape from products of parts.
 
@@ -62,7 +61,6 @@ def in_parts(
         b: The second one.
         shape: The result's shape.
         cut: What to cut.
-        epilogue: What becomes of the sums.
 
     Raises:
         OutOfMemoryError: There is nothing to cut there, or no room for the result.
@@ -83,14 +81,13 @@ def in_parts(
     for one in parts_of(length, least):
         left = _operand(gpu, a, cut.a, one, is_summed)
         right = _operand(gpu, b, cut.b, one, is_summed)
-        end = NO_EPILOGUE if cut.y is None else epilogue.part(gpu, len(shape), cut.y, *one)
-        found.append(product(left, right, end))
+        found.append(product(left, right))
     if cut.y is not None:
         return joined(gpu, found, cut.y)
     total = added(gpu, found)
-    if total.dtype == dtype and epilogue is NO_EPILOGUE:
+    if total.dtype == dtype:
         return total
-    return sum_of_parts(gpu, total, gpu.empty(shape, dtype), 1, epilogue)
+    return sum_of_parts(gpu, total, gpu.empty(shape, dtype), 1)
 
 
 def _operand(

@@ -26,15 +26,17 @@ SLOTS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "a_at": (_PLACE, NUMBER),
     "b_at": (_PLACE, NUMBER),
     "b_vec4": (_PLACE, "vec4 of numbers"),
+    "c_at": (_PLACE, NUMBER),
     "init": ((), SUM),
     "term": ((SUM, SUM, SUM), SUM),
+    "term_at": ((SUM, SUM, SUM, SUM), SUM),
     "combine": ((SUM, SUM), SUM),
     "finish": ((SUM, *_PLACE), NUMBER),
 }
 """What an author may declare: the types of parameters, and what is returned."""
 INNER_SLOTS = (
     "Params", "a", "b", "y", "params", "Sum", "Row", "row_at", "Place", "place_at", "fetch_a",
-    "Col", "col_at", "b_start", "b_step", "fetch_b", "term4", "store", "store4",
+    "Col", "col_at", "b_start", "b_step", "fetch_b", "fetch_c", "term4", "store", "store4",
 )  # fmt: skip
 """What else ``templates/product_slots.wesl`` declares, which only our own products fill."""
 _TAKEN = re.compile(

@@ -15,10 +15,11 @@ def adds(term: tree.Function, own: Collection[str]) -> bool:
     """Say whether ``term`` is seen to return the sum plus what does not depend on it.
 
     Args:
-        term: A function of two elements and the sum: ``let``s, and a ``return``.
+        term: A function of two elements and the sum, and maybe of one at the result's place:
+            ``let``s, and a ``return``.
         own: The names that its file declares, which are not WGSL's.
     """
-    if isinstance(term.body, tree.Broken) or len(term.parameters) != 3:
+    if isinstance(term.body, tree.Broken) or len(term.parameters) not in (3, 4):
         return False
     lets: dict[str, tree.Expression] = {}
     proof = _Proof(term.parameters[2].ident.name, lets, own)

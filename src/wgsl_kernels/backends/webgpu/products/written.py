@@ -91,7 +91,7 @@ class ProductFile:
         missing = "; declare combine(x, y), the sum of two parts, to have it split"
         if "init" in self.functions:
             return f"a sum is unbroken: it starts at init{missing}"
-        term = self.functions.get("term")
+        term = self.functions.get("term_at", self.functions.get("term"))
         if term is None or adds(term, self.declared):
             return ""
         place = self.text.place(term.ident.begin).label
@@ -143,6 +143,11 @@ def read_product(kernel: str, text: Text) -> ProductFile:
         if not others & functions.keys():
             wanted = head_of_slot(PRODUCT_SLOTS, name).partition(" -> ")[0]
             raise ShaderError(f"{kernel}: {text.file}: a product wants {wanted}; found {known}.")
+    for name, other in (("c_at", "term_at"), ("term_at", "c_at")):
+        if name in functions and other not in functions:
+            wanted = head_of_slot(PRODUCT_SLOTS, other).partition(" -> ")[0]
+            why = f"{kernel}: {name!r} goes with {wanted}, which is missing."
+            raise ShaderError(text.point(why, functions[name].ident.begin))
     return ProductFile(kernel, text, functions, names_of(module), original)
 
 
@@ -258,7 +263,9 @@ def _functions(
         OWN_VEC4="b_vec4" in file.functions,
         FINISH="finish" in file.functions,
     )
-    names = ["fetch_a", "fetch_b", "wk_whole", "store", "store4"]
+    names = ["fetch_a", "fetch_b", "fetch_c", "wk_whole", "store", "store4"]
+    if "c_at" not in file.functions:
+        names.remove("fetch_c")
     if "b_at" not in file.functions:
         names.append("wk_b_at")
     written = [InstanceFunction(instance, name, NAMES).written() for name in names]

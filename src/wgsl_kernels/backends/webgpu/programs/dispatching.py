@@ -66,7 +66,7 @@ def composition_of(
         tuple(outputs),
         tuple(params),
         constants=tuple((constants or {}).items()),
-        epilogue=_epilogue(source, outputs),
+        epilogue=_epilogue(source, outputs, arguments),
         notes=tuple(notes),
     )
 
@@ -107,13 +107,24 @@ def _input(source: Source, name: str, one: Argument, *, packs: bool) -> Operand:
     return Operand(name, one.dtype, rank)
 
 
-def _epilogue(source: Source, written: Sequence[Operand]) -> Epilogue:
+def _epilogue(
+    source: Source, written: Sequence[Operand], arguments: Mapping[str, Argument]
+) -> Epilogue:
     """Return whether a shader writes one tensor, through accessors alone, and how."""
     if len(written) != 1 or not _is_stored(source, written[0].name):
         return "none"
     if any(written[0].wgsl in source.needs_of(one) for one in source.functions.values()):
         return "none"
-    return "vec4" if declared_as_vec4(source, written[0].name) else "elements"
+    if declared_as_vec4(source, written[0].name):
+        return "vec4"
+    is_whole = arguments[written[0].name].size % 4 == 0
+    return "vec4 alone" if is_whole and not _stores_elements(source, written[0]) else "elements"
+
+
+def _stores_elements(source: Source, operand: Operand) -> bool:
+    """Say whether a shader stores elements of a tensor one by one, not in fours alone."""
+    single = {f"store_{name}{end}" for name in operand.spellings for end in ("", "_at")}
+    return any(single & source.needs_of(one) for one in source.functions.values())
 
 
 def _is_stored(source: Source, name: str) -> bool:

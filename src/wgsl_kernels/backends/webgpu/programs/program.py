@@ -220,6 +220,10 @@ class Dispatch:
         """The bindings that are written."""
         return tuple(one for one in self.bindings if one.access != "read")
 
+    def writes_to(self, place: BindingResource) -> bool:
+        """Say whether a place is bound that it writes."""
+        return any(one.place == place for one in self.writes)
+
     @property
     def notes(self) -> tuple[str, ...]:
         return () if self.composition is None else self.composition.notes

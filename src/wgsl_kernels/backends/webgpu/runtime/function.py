@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
+    from wgsl_kernels.backends.webgpu.fusion.parts import Fused
     from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
     from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
     from wgsl_kernels.engine.registry.registry import Kernel
@@ -41,6 +42,13 @@ class FunctionResult(NamedTuple):
     layout: Layout | None
 
 
+class Unfused(NamedTuple):
+    """A program whose one result maps follow, before these are fused into it, and these."""
+
+    program: Program
+    epilogue: Fused
+
+
 class FunctionProgram(NamedTuple):
     """The program of a function for inputs of certain layouts.
 
@@ -50,12 +58,14 @@ class FunctionProgram(NamedTuple):
         constants: Values that it computed of shapes and attributes; the program's inputs behind
             the function's own, put on the device for each run.
         checks: What looks at values at each run.
+        unfused: The program without the function's own maps, where it has some: others can follow.
     """
 
     program: Program
     results: tuple[FunctionResult, ...]
     constants: tuple[Constant, ...]
     checks: tuple[Check, ...]
+    unfused: Unfused | None = None
 
     @property
     def is_plain(self) -> bool:

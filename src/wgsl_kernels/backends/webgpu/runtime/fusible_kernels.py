@@ -307,11 +307,11 @@ class FusibleKernels:
         found = self._runs[key]
         if found is not None:
             return found if isinstance(found, Fused) else None
-        fused = Fused(prefix, group, part, key, given)
+        fused = Fused.of(prefix, group, part, key, given)
         if fused.plain is None:
             self._runs.keep(key, False)
             return None
-        structure = fused.plain[0]
+        structure = fused.plain.structure
         was_separate = given is not None and self.evaluator.seen.was_separate(group, structure)
         new = (prefix, key[0].kernel, structure.key)
         if not was_separate and self.evaluator.is_new(new, COST_WITH_KERNEL):

@@ -14,7 +14,7 @@ from wgsl_kernels.backends.webgpu.fusion.graph import (
     pending,
     pending_cost,
 )
-from wgsl_kernels.backends.webgpu.fusion.splice import splice, takes_epilogue
+from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
 from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionCall, UndecidedError
@@ -368,7 +368,7 @@ class KernelLaunch:
             known = self._known(plain, device, arrays)
             if known is False or known.function is not None:
                 return False
-            spliced = splice(device, known.loaded.program, maps)
+            spliced = splice(device, *known.base(maps))
             found = spliced is not None and LoadedKernel(Loaded(device, spliced))
         else:
             if key is None:
@@ -378,7 +378,10 @@ class KernelLaunch:
             except UndecidedError:
                 return False
             found = function is not None and LoadedKernel(
-                Loaded(device, function.program), NO_CHOICE, None if function.is_plain else function
+                Loaded(device, function.program),
+                NO_CHOICE,
+                None if function.is_plain else function,
+                function.unfused,
             )
         return self.entries.keep(key, found)
 
@@ -462,9 +465,8 @@ class KernelLaunch:
         entry = self._known(self.key_of(arrays), device, arrays)
         if entry is not False:
             self._asked = device
-            self.accepts_epilogue = self.is_deferrable = entry.function is None and takes_epilogue(
-                entry.loaded.program
-            )
+            self.accepts_epilogue = entry.function is None and entry.takes_epilogue
+            self.is_deferrable = self.accepts_epilogue
 
 
 def _key_of_map(states: list[Any], arrays: Sequence[Any]) -> Any:

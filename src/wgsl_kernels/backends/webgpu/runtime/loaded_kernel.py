@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
+from wgsl_kernels.backends.webgpu.fusion.splice import takes_epilogue
 from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
 
 if TYPE_CHECKING:
+    from wgsl_kernels.backends.webgpu.fusion.splice import Maps
     from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
-    from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram
+    from wgsl_kernels.backends.webgpu.programs.program import Program
+    from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram, Unfused
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
 
@@ -22,23 +26,39 @@ class LoadedKernel:
         choices: The variants.
         has_choice: Whether there are any.
         function: Of a function's program what there is beside one new contiguous result.
+        unfused: Where maps are in it, the program without these and they: others can follow.
         others: The programs of the other variants, by name.
     """
 
-    __slots__ = ("choice", "choices", "function", "has_choice", "loaded", "others")
+    __slots__ = ("choice", "choices", "function", "has_choice", "loaded", "others", "unfused")
 
     def __init__(
         self,
         loaded: Loaded,
         choices: VariantChoices = NO_CHOICE,
         function: FunctionProgram | None = None,
+        unfused: Unfused | None = None,
     ) -> None:
         self.loaded = loaded
         self.choices = choices
         self.has_choice = len(choices.names) > 1
         self.function = function
+        self.unfused = unfused
         self.others: dict[str, Loaded] = {}
         self.choice: Choice | None = None
+
+    def base(self, maps: Maps) -> tuple[Program, Maps]:
+        """Return the program that maps are to be fused into, and all that are to be."""
+        if self.unfused is None or maps.epilogue is None:
+            return self.loaded.program, maps
+        program, own = self.unfused
+        both = own.then(maps.epilogue, keeps=maps.keeps)
+        return program, replace(maps, epilogue=both, keeps=False)
+
+    @property
+    def takes_epilogue(self) -> bool:
+        """Whether maps of its one result can be fused into it."""
+        return takes_epilogue(self.loaded.program if self.unfused is None else self.unfused.program)
 
     @property
     def is_open(self) -> bool:

@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.text.long_loops import ENDED
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import STATUS_BYTES
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
-from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.environment.origin import call_line
 from wgsl_kernels.engine.values.indices import out_of_range
 from wgsl_kernels.engine.values.shapes import show
 
@@ -224,7 +224,7 @@ def _packed(dispatch: Dispatch, inputs: Sequence[GpuArray], more: Mapping[str, i
 
 
 def _describe(report: StatusReport) -> Callable[[int, int], Exception]:
-    line = user_line()
+    line = call_line()
 
     def describe(code: int, value: int) -> Exception:
         if report.ended is not None and code == ENDED:

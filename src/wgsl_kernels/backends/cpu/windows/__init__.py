@@ -1,0 +1,1 @@
+"""Windows that move over images on the CPU: convolution, convolution by channel, pooling."""

@@ -1,0 +1,328 @@
+"""A map's gradient, from its shader: a kernel for each input that has one, and the rule."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.backends.derived.context import (
+    common,
+    declared,
+    given_names,
+    op_of,
+    outside_package,
+)
+from wgsl_kernels.backends.derived.library import RULES
+from wgsl_kernels.backends.derived.twins import Twin
+from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
+from wgsl_kernels.backends.webgpu.modules.source import load_text, text_given
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.parameters import declared_as
+from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
+from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
+from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
+from wgsl_kernels.engine.registry.signature import define_signature, find_signature
+from wgsl_kernels.engine.values.dtypes import is_differentiable
+from wgsl_kernels.engine.values.shapes import broadcast
+from wgsl_kernels.wgsl.derive.activity import NotDerivableError
+from wgsl_kernels.wgsl.derive.forward import Forward
+from wgsl_kernels.wgsl.derive.maps import derived_map
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.joining import renamed
+from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
+from wgsl_kernels.wgsl.syntax.printer import spell
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+    from wgsl_kernels.engine.values.spec import Spec
+    from wgsl_kernels.wgsl.syntax.tree import Function
+
+_FLOATS = frozenset({"f32", "f16", "T", "T_wide"})
+_OF_FORMS = OP_NAMES | {"init", "combine"}
+"""Functions by which a file has its form."""
+
+
+@dataclass(frozen=True, eq=False)
+class MadeShader(ShaderKernel, ABC):
+    """A map that is made of another shader, anew where that has changed.
+
+    Attributes:
+        parent: The other.
+        wanted: What of it: a parameter of its op, or a function.
+    """
+
+    parent: ShaderKernel = field(kw_only=True)
+    wanted: str = field(kw_only=True)
+    kept: list[tuple[bytes, Source]] = field(default_factory=list["tuple[bytes, Source]"])
+    """The parent's digest, and what was made of it."""
+
+    @abstractmethod
+    def text(self) -> str:
+        """Return the shader, of what the parent is now."""
+
+    @property
+    def source(self) -> Source:
+        """The shader, of what the parent is now."""
+        digest = self.parent.source.digest
+        if not self.kept or self.kept[0][0] != digest:
+            self.kept[:] = [(digest, load_text(self.text(), self.given, self.origin.folder))]
+        return self.kept[0][1]
+
+    def names(self) -> tuple[str, ...]:
+        """Return what the kernel calls its inputs."""
+        op = op_of(self.source)
+        assert op is not None
+        return tuple([one.name for one in op.parameters if one.name != "i"])
+
+    def look_again(self) -> bool:
+        """Say whether the parent differs from what this was made of."""
+        return bool(self.kept) and self.kept[0][0] != self.parent.source.digest
+
+    def differs(self) -> bool:
+        """Say whether the parent's files differ now."""
+        return self.parent.differs()
+
+
+@dataclass(frozen=True, eq=False)
+class DerivedShader(MadeShader):
+    """The gradient of a map by a parameter of its op; it takes the upstream gradient first."""
+
+    def text(self) -> str:
+        """Return the shader."""
+        return map_text(self.parent, self.wanted)
+
+
+@dataclass(frozen=True, eq=False)
+class PartShader(MadeShader):
+    """A map that calls functions of a shader of another form.
+
+    Attributes:
+        op: The map.
+    """
+
+    op: str = field(kw_only=True)
+
+    def text(self) -> str:
+        """Return the shader."""
+        own = _without(_raw(self.parent), _OF_FORMS)
+        return f"{outside_package(self.parent, own)}\n{self.op}"
+
+
+def derive_map(shader: ShaderKernel) -> Callable[[bool], None]:
+    """Return what registers a map's gradient, given whether it may replace another.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+
+    Warns:
+        RuntimeWarning: It is zero throughout.
+    """
+    made = [_derived(shader, one) for one in map_parameters(shader)]  # raises
+
+    def register(override: bool) -> None:
+        names = shader.names()
+        func = partial(map_gradients, shader, names, override)
+        rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
+        put_rule(rule, override=override)
+        for one in made:
+            _register(one, override)
+
+    return register
+
+
+def map_parameters(shader: ShaderKernel) -> list[str]:
+    """Return the parameters of a map's op that may have a gradient.
+
+    Raises:
+        ShaderError: The shader returns no float.
+    """
+    source = shader.source
+    op = op_of(source)
+    assert op is not None
+    if not _is_float(spell(op.returns), "y") and not spell(op.returns).startswith("T_"):
+        returns = spell(op.returns)
+        raise ShaderError(
+            source.point(f"{shader.name}: gradient='derive' wants a float, not {returns}.", op)
+        )
+    found = [one.name for one in op.parameters if _is_float(spell(one.type), one.name)]
+    return [one for one in found if one != "i"]
+
+
+def _is_float(written: str, name: str) -> bool:
+    return written in _FLOATS or written == f"T_{name}"
+
+
+def derived_name(kernel: str, parameter: str) -> str:
+    """Return what the kernel of a gradient by one parameter is called."""
+    return f"{kernel} gradient {parameter}"
+
+
+def map_text(shader: ShaderKernel, wanted: str) -> str:
+    """Return the shader of a map's gradient by one parameter.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    source, raw = shader.source, _raw(shader)
+    op = op_of(source)
+    assert op is not None
+    written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
+    others = [
+        *declared(given_names(source, "f32")),
+        *parse(common()).declarations,
+        *[one for file in source.imported for one in file.module.declarations],
+    ]
+    try:
+        forward = Forward(
+            source.own.text,
+            source.own.module.declarations,
+            others,
+            RULES,
+            "T" if "f32" not in written else "",
+        )
+        made = derived_map(forward, op.name, wanted, _upstream(op))
+    except NotDerivableError as error:
+        message = f"{shader.name}: the gradient by {wanted}: {error.message}"
+        raise ShaderError(raw.point(message, error.begin)) from None
+    if made.is_zero and not isinstance(shader, MadeShader):
+        message = f"{shader.name}: the gradient by {wanted} is zero throughout."
+        warnings.warn(message, RuntimeWarning, stacklevel=4)
+    own = outside_package(shader, _without(raw, OP_NAMES))
+    missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
+    imports = "".join(f"import {one};\n" for one in missing)
+    head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
+    return f"{head}{imports}{own}\n{made.text}"
+
+
+def _raw(shader: ShaderKernel) -> Text:
+    """Return the file of a shader as it is."""
+    if isinstance(shader, MadeShader):
+        return Text(shader.given, shader.text())
+    origin = shader.origin
+    return text_given(shader.given, origin.folder, origin.inline)
+
+
+def _upstream(op: Function) -> str:
+    names = {one.name for one in op.parameters}
+    return next(one for one in ("dy", "ddy", "dddy", "ddddy") if one not in names)
+
+
+def _without(raw: Text, functions: Collection[str]) -> str:
+    """Return a file with other names for functions that tell its form."""
+    names = names_of(parse_source(raw).module)
+    there = [one for one in names.module.functions if one in functions]
+    taken = {one.name for one in names.symbols}
+    new: dict[str, str] = {}
+    for one in there:
+        new[one] = next(w for w in (f"{one}_value", f"{one}_first") if w not in taken)
+    return renamed(names, new).text
+
+
+def _imported(raw: Text) -> set[str]:
+    """Return the names that a file imports."""
+    found: set[str] = set()
+    for one in parse_source(raw).imports:
+        found.add(one.name)
+    return found
+
+
+def map_twins(shader: ShaderKernel) -> dict[str, Twin]:
+    """Return the gradient of a map by each float input, as CPU kernels.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    return {one: _derived(shader, one)[1] for one in map_parameters(shader)}
+
+
+def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
+    """Return the two kernels of a gradient by one parameter."""
+    given = f"<gradient of {shader.name} by {wanted}>"
+    name = derived_name(shader.name, wanted)
+    made = DerivedShader(
+        name, given, shader.origin, params=shader.params, parent=shader, wanted=wanted
+    )
+    return made, Twin(made)
+
+
+def register_slopes(part: ShaderKernel) -> None:
+    """Register the kernels of a map's gradients, which :func:`map_gradients` runs.
+
+    Raises:
+        ShaderError: It cannot be derived; the message points at the reason.
+    """
+    for one in map_parameters(part):
+        _register(_derived(part, one), True)
+
+
+def _register(pair: tuple[DerivedShader, Twin], override: bool) -> None:
+    made, twin = pair
+    origin, names = made.origin, made.names
+    add_kernel(kernel_of(made, frozenset({"float32", "float16"})), override=override)
+    floats = frozenset({"float32", "float16", "float64"})
+    on_cpu = Kernel(made.name, "cpu", twin, origin, floats, names=names, files=[made])
+    add_kernel(on_cpu, override=override)
+    second = partial(map_second, made, override)
+    rule = GradientRule(made.name, second, ("upstream", *names()), origin, any_attr=True)
+    put_rule(rule, override=override)
+
+
+def _shape_rule(kernel: str) -> Callable[..., Spec]:
+    def shaped(*specs: Spec, **attrs: Any) -> Spec:
+        named = {f"input {at}": one for at, one in enumerate(specs)}
+        return specs[0].like(shape=broadcast(kernel, **named))
+
+    return shaped
+
+
+def map_second(
+    shader: DerivedShader, override: bool, dy: Tensor, *values: Tensor, **attrs: Any
+) -> Any:
+    """Derive a derivative when it is first differentiated."""
+    names = shader.names()
+    for one in map_parameters(shader):
+        _register(_derived(shader, one), True)
+    func = partial(map_gradients, shader, names, override)
+    rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
+    put_rule(rule, override=True)
+    return func(dy, *values, **attrs)
+
+
+def map_gradients(
+    shader: ShaderKernel,
+    names: Sequence[str],
+    override: bool,
+    dy: Tensor,
+    *values: Tensor,
+    **attrs: Any,
+) -> list[Any]:
+    """Return the gradients of a map."""
+    op = op_of(shader.source)
+    assert op is not None
+    given = {wgsl_name(name): one for name, one in zip(names, values, strict=True)}
+    ordered = [given[one.name] for one in op.parameters if one.name in given]
+    wanted = map_parameters(shader)
+
+    def by(name: str, x: Tensor) -> Tensor:
+        kernel = derived_name(shader.name, name)
+        if find_signature(kernel) is None:
+            inputs = (_upstream(op), *[one.name for one in op.parameters if one.name in given])
+            rule = declared_as(_shape_rule(kernel), inputs, tuple(attrs))
+            define_signature(kernel, rule, origin=shader.origin, override=override)
+        return unbroadcast(run(kernel, dy, *ordered, **attrs), x.shape)
+
+    return [
+        partial(by, name, x) if name in wanted and is_differentiable(x.dtype) else None
+        for name, x in given.items()
+    ]

@@ -1,0 +1,128 @@
+"""Wrong values that are no fault of a kernel: what roundings, bounds and WGSL itself leave open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.bench.comparison.derived import run_derived
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.testing.inputs import ranges_of, tensors_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.bench.comparison.derived import BoundedResults
+    from wgsl_kernels.bench.comparison.judging import Mismatch
+    from wgsl_kernels.testing.gradients.evaluation import Array
+    from wgsl_kernels.testing.sample import Sample
+
+FEW = 1e-3
+"""The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
+
+
+def may_fall_either_way(arrays: Sequence[Array], wrong: Mismatch) -> bool:
+    """Say whether very few integers are wrong that are made of floats, as by rounding."""
+    is_whole = np.asarray(wrong.got).dtype.kind in "iu"
+    is_of_floats = any(one.dtype.kind == "f" for one in arrays)
+    return is_whole and is_of_floats and wrong.count < FEW * wrong.size
+
+
+def is_wrong_though_bounded(
+    sample: Sample, arrays: Sequence[Array], alternatives: Sequence[Sequence[Array]]
+) -> bool:
+    """Say whether an element is wrong that the shader's own roundings keep finite and near."""
+    with only("webgpu", sample):
+        run = run_derived(sample, tensors_for(arrays))
+    found = [
+        (dtype, np.where(_shaped(at, exact), values, exact))
+        for (dtype, values), at, exact in zip(run.found, run.bounded, alternatives[0], strict=True)
+    ]
+    return mismatch(run.bounds, arrays, found, alternatives) is not None
+
+
+def _shaped(at: Array | None, exact: Array) -> Array:
+    """Return a mask in the shape of a result; all False where it is of something else."""
+    if at is None or at.size != exact.size:
+        return np.zeros(exact.shape, bool)
+    return at.reshape(exact.shape) & np.isfinite(exact)
+
+
+def is_reached(
+    sample: Sample,
+    arrays: Sequence[Array],
+    run: BoundedResults,
+    alternatives: Sequence[Sequence[Array]],
+) -> bool:
+    """Say whether all wrong elements are such as NaN reaches, or come of infinities as NaN.
+
+    NaN reaches what the exact results are others of, where numbers stand in its place, and along
+    one axis what is computed with these, as a row is that is sorted. Where NaN alone is wrong, and
+    the exact results have numbers for it, these are meant.
+    """
+    meant = [_numbers_for_nan(one, arrays) for one in alternatives[0]]
+    if _are_right_but(meant, arrays, run, alternatives):
+        return False
+    try:
+        first, *others = [
+            exact_of(sample, _with_numbers(sample, arrays, part)) for part in (0.0, 0.37, 1.0)
+        ]
+    except Exception:  # a number that the kernel refuses
+        return False
+    changed = [
+        np.logical_or.reduce([~_same(one, another) for another in rest])
+        for one, *rest in zip(first, *others, strict=True)
+    ]
+    if not any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
+        changed = [np.isnan(one) & at for one, at in zip(alternatives[0], changed, strict=True)]
+    axes = range(max((one.ndim for one in changed), default=0))
+    return any(_are_right_but(at, arrays, run, alternatives) for at in _spread(changed, axes))
+
+
+def _numbers_for_nan(exact: Array, arrays: Sequence[Array]) -> Array:
+    """Return which results are numbers, though the input at the same index is NaN."""
+    found = np.zeros(exact.shape, bool)
+    for one in arrays:
+        if one.dtype.kind == "f" and one.shape == exact.shape:
+            found |= np.isnan(one) & ~np.isnan(exact)
+    return found
+
+
+def _spread(changed: Sequence[Array], axes: Sequence[int]) -> Iterator[list[Array]]:
+    """Yield which elements have changed, then, along each axis, those in line with them."""
+    yield list(changed)
+    for axis in axes:
+        yield [
+            one | one.any(axis=axis, keepdims=True) if axis < one.ndim else one for one in changed
+        ]
+
+
+def _are_right_but(
+    left_out: Sequence[Array],
+    arrays: Sequence[Array],
+    run: BoundedResults,
+    alternatives: Sequence[Sequence[Array]],
+) -> bool:
+    found = [
+        (dtype, np.where(at, exact, values).astype(values.dtype))
+        for (dtype, values), at, exact in zip(run.found, left_out, alternatives[0], strict=True)
+    ]
+    return mismatch(run.bounds, arrays, found, alternatives) is None
+
+
+def _with_numbers(sample: Sample, arrays: Sequence[Array], part: float) -> list[Array]:
+    """Return inputs with a number of their range, so far into it, for what is not finite."""
+    found: list[Array] = []
+    for one, (low, high) in zip(arrays, ranges_of(sample), strict=True):
+        if one.dtype.kind == "f":
+            number = one.dtype.type(low + part * (high - low))
+            found.append(np.where(np.isfinite(one), one, number))
+        else:
+            found.append(one)
+    return found
+
+
+def _same(one: Array, two: Array) -> Array:
+    return np.asarray((one == two) | ((one != one) & (two != two)))

@@ -1,0 +1,189 @@
+"""The nodes of a model as they are written, kernel by kernel, in whatever format."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.onnx.saving.tracing import CannotSayError, free_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Self
+
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.onnx.saving.tracing import Traced, TracedCall, TracedValue
+
+    Rule = Callable[[Any, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
+
+Found = TypeVar("Found")
+
+
+@dataclass
+class Node:
+    """A node of a graph.
+
+    Attributes:
+        op: The operator.
+        inputs: Names of what it reads.
+        outputs: Names of what it gives.
+        attrs: Its attributes.
+        call: The kernel that it is of, and the line that ran it.
+    """
+
+    op: str
+    inputs: list[str]
+    outputs: list[str]
+    attrs: dict[str, Any]
+    call: str
+
+
+@dataclass(frozen=True)
+class StoredConstant:
+    """Values that are written into a model.
+
+    Attributes:
+        array: The values.
+        call: The kernel that made them, or else the one that reads them, and its line.
+    """
+
+    array: Array
+    call: str
+
+
+class GraphWriter(ABC):
+    """Writes a run of a function as nodes.
+
+    Attributes:
+        traced: The run.
+        nodes: In the order of the run.
+        constants: By name.
+        taken: Names that the user has given.
+        shapes: Names of constants that are new shapes, in which one length may be left open.
+    """
+
+    shape_dtype: Any = np.int64
+    """The dtype of what says lengths."""
+
+    def __init__(self, traced: Traced) -> None:
+        self.traced = traced
+        self.nodes: list[Node] = []
+        self.constants: dict[str, StoredConstant] = {}
+        self.shapes: set[str] = set()
+        self.taken = {*traced.inputs, *traced.outputs}
+        self._names = {one: name for name, one in traced.inputs.items()}
+        self._call = ""
+        self._count = 0
+        self._count_constants = 0
+
+    @abstractmethod
+    def length(self, name: str, axis: int) -> str:
+        """Write how long an axis of an input is, and return the name of that scalar."""
+
+    @abstractmethod
+    def arithmetic(self, kind: str, a: str, b: str) -> str:
+        """Write ``multiply`` or ``add`` of integers that say lengths."""
+
+    @abstractmethod
+    def repeated(self, array: Array, shape: str) -> str:
+        """Write values broadcast to a shape that is computed."""
+
+    def write(self, rules: Mapping[str, Rule], caller: str, of: str) -> Self:
+        """Write every kernel of the run.
+
+        Raises:
+            ArgumentError: Some have no rule, or none for these dtypes or attributes: all of them
+                are named.
+        """
+        unsaid: dict[str, None] = {}
+        for call in self.traced.calls:
+            self._call = f"{call.kernel} at {call.line}"
+            try:
+                names = self._written(rules, call)
+            except CannotSayError as error:
+                said = f" {error}" if str(error) else ""
+                unsaid[f"{call.kernel}{said} at {call.line}"] = None
+                names = [f"unsaid{i}" for i in range(len(call.outputs))]
+            self._names.update(zip(call.outputs, names, strict=True))
+        self._call = "an output"
+        if unsaid:
+            raise ArgumentError(f"{caller}: {of} cannot say {'; '.join(unsaid)}.")
+        return self
+
+    def _written(self, rules: Mapping[str, Rule], call: TracedCall) -> list[str]:
+        rule = rules.get(call.kernel)
+        if rule is None:
+            raise CannotSayError(call.problem)
+        self.check(call)
+        return rule(self, call.inputs, call.attrs, call.outputs)
+
+    @abstractmethod
+    def check(self, call: TracedCall) -> None:
+        """Look at a call before its rule does.
+
+        Raises:
+            CannotSayError: No rule could write it.
+        """
+
+    def name(self, x: TracedValue) -> str:
+        """Return the name of a value; what depends on no input becomes a constant."""
+        if x not in self._names:
+            assert x.array is not None, "a value that depends on inputs is of a call before"
+            self._names[x] = self.constant(x.array, x.made)
+        return self._names[x]
+
+    def constant(self, values: Array | np.generic, made: str = "") -> str:
+        """Return the name of a new constant."""
+        name = free_name(f"c{self._count_constants}", self.taken)
+        self._count_constants += 1
+        self.constants[name] = StoredConstant(np.asarray(values), made or self._call)
+        return name
+
+    def ints(self, values: Any) -> str:
+        """Return the name of a new constant of integers that say lengths, places or axes."""
+        return self.constant(np.array(values, self.shape_dtype))
+
+    def number(self, value: Any, dtype: Any) -> str:
+        """Return the name of a number in the dtype of a tensor."""
+        return self.constant(np.asarray(value, np.dtype(str(dtype))))
+
+    def emit(self, op: str, inputs: Sequence[str], **attrs: Any) -> str:
+        """Write a node of one output and return that output's name."""
+        return self.emit_many(op, inputs, 1, **attrs)[0]
+
+    def emit_many(self, op: str, inputs: Sequence[str], count: int, **attrs: Any) -> list[str]:
+        """Write a node and return the names of its outputs."""
+        outputs = self.new_outputs(op, count)
+        self.nodes.append(Node(op, list(inputs), outputs, attrs, self._call))
+        return outputs
+
+    def new_outputs(self, op: str, count: int) -> list[str]:
+        """Return names for the outputs of the next node."""
+        del op
+        number, self._count = self._count, self._count + 1
+        return [free_name(f"v{number}_{i}", self.taken) for i in range(count)]
+
+    def reshaping(self, shape: Iterable[int]) -> str:
+        """Return the name of a new shape."""
+        name = self.ints(list(shape))
+        self.shapes.add(name)
+        return name
+
+    def in_front(self, write: Callable[[], Found]) -> Found:
+        """Have nodes written in front of all others, and return what ``write`` returns."""
+        rest, self.nodes = self.nodes, []
+        found = write()
+        self.nodes += rest
+        return found
+
+    def replace(self, constants: Mapping[str, str]) -> None:
+        """Have other values read in place of constants, which are dropped."""
+        for node in self.nodes:
+            node.inputs[:] = [constants.get(one, one) for one in node.inputs]
+        self._names = {x: constants.get(name, name) for x, name in self._names.items()}
+        for name in constants:
+            del self.constants[name]

@@ -1,0 +1,267 @@
+"""What a function of tensors does, kernel by kernel: the list that writers of models go through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.tensors.entries import EntryObserver
+from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.dtypes import OBJECTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+
+    from wgsl_kernels.engine.values.dtypes import DTypeName
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.engine.values.spec import Shape, Spec
+
+    Composition = Callable[..., Any]
+
+
+class CannotSayError(Exception):
+    """A kernel's call that a format cannot say, and why."""
+
+
+class TracedValue:
+    """A tensor of a run; told from others by identity.
+
+    Attributes:
+        spec: Its shape and dtype.
+        array: The values of what depends on no input; else None.
+        made: The kernel and the line that it is of; "" where it is of no kernel.
+    """
+
+    __slots__ = ("array", "made", "spec")
+
+    def __init__(self, spec: Spec, array: Array | None = None, made: str = "") -> None:
+        self.spec = spec
+        self.array = array
+        self.made = made
+
+    @property
+    def shape(self) -> Shape:
+        """The lengths of the axes."""
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> DTypeName:
+        """The elements' dtype."""
+        return OBJECTS[self.spec.dtype]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.spec.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.spec.size
+
+
+@dataclass(frozen=True)
+class TracedCall:
+    """A kernel run that depends on the inputs.
+
+    Attributes:
+        kernel: Its name.
+        inputs: In the signature's order, lists flattened; None where absent.
+        attrs: All, the defaults among them.
+        outputs: What it gave.
+        line: ``file:line`` of the user's that ran it.
+        problem: Why its composition does not hold for it; "" where nothing is wrong.
+    """
+
+    kernel: str
+    inputs: Sequence[TracedValue | None]
+    attrs: Mapping[str, Any]
+    outputs: Sequence[TracedValue]
+    line: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A run of a function.
+
+    Attributes:
+        inputs: By name.
+        outputs: By name.
+        calls: In the order of the run.
+    """
+
+    inputs: Mapping[str, TracedValue]
+    outputs: Mapping[str, TracedValue]
+    calls: Sequence[TracedCall]
+
+
+def trace(
+    caller: str,
+    f: Callable[..., Any],
+    given: Mapping[str, Tensor],
+    rules: Container[str],
+    compositions: Mapping[str, Composition],
+) -> Traced:
+    """Run a function and return what it does.
+
+    Args:
+        caller: Whose errors these are.
+        f: Called with ``given`` by name.
+        given: Its inputs.
+        rules: The kernels that the format can say.
+        compositions: By name of a kernel that it cannot: a function that does the same by other
+            kernels, called with the kernel's inputs and its attributes by name.
+
+    Raises:
+        ArgumentError: ``f`` gives something else than tensors; or it reads values that depend on
+            its inputs, so that another run might do something else.
+    """
+    tracer = _Tracer(given, rules, compositions)
+    with context.intercepted(tracer):
+        found = f(**given)
+    if tracer.read:
+        raise ArgumentError(
+            f"{caller}: f reads values that depend on its inputs, at {tracer.read}: other inputs "
+            "might take another way. Compute with tensors throughout, as by where."
+        )
+    outputs = _named(caller, found, given)
+    return Traced(
+        {name: tracer.value(one) for name, one in given.items()},
+        {name: tracer.value(one) for name, one in outputs.items()},
+        tracer.calls,
+    )
+
+
+class _Tracer(EntryObserver):
+    """The interceptor behind `trace`."""
+
+    def __init__(
+        self,
+        given: Mapping[str, Tensor],
+        rules: Container[str],
+        compositions: Mapping[str, Composition],
+    ) -> None:
+        self.calls: list[TracedCall] = []
+        self.read = ""
+        self._rules = rules
+        self._compositions = compositions
+        self._values = {one._id: TracedValue(one.spec) for one in given.values()}
+        self._made: dict[int, str] = {}
+
+    def __call__(self, call: Any, proceed: Any) -> Any:
+        """Run a kernel and note it, if it depends on the inputs."""
+        name = call.name
+        declared = find_signature(name)
+        attrs = {**({} if declared is None else declared.attrs), **call.attrs}
+        inputs = flat(call.inputs)
+        depends = any(one is not None and self._depends(one) for one in inputs)
+        given = [one if one is None else self.value(one) for one in inputs] if depends else []
+        composed, problem = None, ""
+        if depends and name not in self._rules and name in self._compositions:
+            composed, problem = self._composed(call, attrs)
+        result = proceed(call)
+        outputs = _several(result)
+        if composed is not None and [y.spec for y in composed] != [y.spec for y in outputs]:
+            composed, problem = None, f"of {given[0].dtype}" if given and given[0] else "of these"
+        line = user_line()
+        if composed is not None:
+            self._values |= {
+                y._id: self.value(one) for y, one in zip(outputs, composed, strict=True)
+            }
+        elif depends:
+            made = [TracedValue(one.spec, made=f"{name} at {line}") for one in outputs]
+            self._values |= {y._id: one for y, one in zip(outputs, made, strict=True)}
+            self.calls.append(TracedCall(name, given, attrs, made, line, problem))
+        else:
+            self._made |= {one._id: f"{name} at {line}" for one in outputs}
+        return result
+
+    def _composed(self, call: Any, attrs: Mapping[str, Any]) -> tuple[list[Tensor] | None, str]:
+        """Return what other kernels give in a kernel's place, or why none do."""
+        try:
+            with context.changed(interceptors=(self,)):
+                return _several(self._compositions[call.name](*call.inputs, **attrs)), ""
+        except CannotSayError as error:
+            return None, str(error)
+
+    def value(self, x: Any) -> TracedValue:
+        """Return what stands for a tensor; what depends on no input has its values of now."""
+        if x._id not in self._values:
+            with context.changed(interceptors=()):
+                array = np.asarray(x.numpy())
+            self._values[x._id] = TracedValue(x.spec, array, self._made.get(x._id, ""))
+        return self._values[x._id]
+
+    def _depends(self, x: Any) -> bool:
+        known = self._values.get(x._id)
+        return known is not None and known.array is None
+
+    def entered(self, tensor: Tensor, values: Array) -> None:
+        """Do nothing: values from the host depend on no input."""
+
+    def copied(self, tensor: Tensor, source: Tensor) -> None:
+        """Note a tensor that is another under a new name."""
+        if self._depends(source):
+            self._values[tensor._id] = self._values[source._id]
+
+    def was_read(self, tensor: Tensor) -> None:
+        """Note the first line that reads what depends on the inputs."""
+        if not self.read and self._depends(tensor):
+            self.read = user_line()
+
+    def assigned(self, variable: Any, value: Tensor) -> None:
+        """Note that a variable has other values from now on."""
+        self._values.pop(variable._id, None)
+        if self._depends(value):
+            self._values[variable._id] = self._values[value._id]
+
+
+def _several(result: Any) -> list[Tensor]:
+    return list(result) if isinstance(result, (tuple, list)) else [result]
+
+
+def flat(inputs: Iterable[Any]) -> list[Any]:
+    """Return the inputs of a kernel, those of lists one by one."""
+    found: list[Any] = []
+    for one in inputs:
+        found += one if isinstance(one, (tuple, list)) else [one]
+    return found
+
+
+def free_name(name: str, taken: Container[str]) -> str:
+    """Return a name, with ``_`` behind it until it is not taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _named(caller: str, found: Any, inputs: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return what a function gave by name.
+
+    Raises:
+        ArgumentError: It is nothing, something of it is no tensor, or has no name of its own.
+    """
+    if isinstance(found, (tuple, list)):
+        outputs = {free_name(f"y{i}", inputs): one for i, one in enumerate(found)}
+    else:
+        outputs = dict(found) if isinstance(found, dict) else {free_name("y", inputs): found}
+    if not outputs:
+        raise ArgumentError(f"{caller}: f gave {found}; want a tensor at least.")
+    names: list[Any] = list(outputs)
+    for name, one in zip(names, outputs.values(), strict=True):
+        if not isinstance(name, str) or not name or name in inputs:
+            raise ArgumentError(
+                f"{caller}: an output is called {name!r}; want a name that no input has."
+            )
+        if not isinstance(one, Tensor):
+            raise ArgumentError(
+                f"{caller}: output {name!r} is a {type(one).__name__}; want a tensor."
+            )
+    return outputs

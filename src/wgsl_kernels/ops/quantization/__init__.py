@@ -1,0 +1,1 @@
+"""Quantised numbers: types narrower than a byte holds, and products of them."""

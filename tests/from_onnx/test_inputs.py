@@ -1,0 +1,63 @@
+"""What becomes of the arrays that a model is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import helper
+from tests.from_onnx.graphs import FLOAT, model
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.drivers.abilities import abilities_of
+
+BACKENDS = ("cpu", "webgpu")
+node = helper.make_node
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("op", ["Flatten", "Identity", "Neg"])
+def test_an_array_may_be_written_to_after_the_call_that_took_it(op: str, backend: str) -> None:
+    shape = [128, 256]  # large enough to be copied to a device at once
+    proto = model([node(op, ["x"], ["y"])], {"x": (FLOAT, shape)}, {"y": (FLOAT, shape)})
+    with wk.use_backend(backend):
+        net = wk.onnx.load(proto)
+        for _ in range(3):
+            x = np.random.default_rng(2).standard_normal(shape).astype(np.float32)[::-1]
+            want = -x if op == "Neg" else x.copy()
+            y = net(x)
+            x[:] = 7.0
+            np.testing.assert_array_equal(y.numpy(), want)
+
+
+def _known_of(x: wk.Tensor) -> Any:
+    """Return what the host has of a tensor's values."""
+    array, driver = x._array_and_driver()
+    readable = abilities_of(driver).host_readable
+    assert readable is not None
+    return readable.known(array)
+
+
+@pytest.mark.gpu
+def test_a_large_input_is_on_the_device_alone_and_a_recorded_one_is_not_taken_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shape = [256, 256]
+    proto = model([node("Neg", ["x"], ["y"])], {"x": (FLOAT, shape)}, {"y": (FLOAT, shape)})
+    x = np.ones(shape, np.float32)
+    seen: list[bool] = []
+    with wk.use_backend("webgpu"):
+        net = wk.onnx.load(proto)
+        taken = net._taken
+
+        def note(*given: Any, is_lent: bool = False) -> list[Any]:
+            found = taken(*given, is_lent=is_lent)
+            seen.append(_known_of(found[0]) is None)
+            return found
+
+        monkeypatch.setattr(net, "_taken", note)
+        np.testing.assert_array_equal(net(x).numpy(), -x)
+        np.testing.assert_array_equal(wk.capture(lambda: net(x))().numpy(), -x)
+
+    assert seen == [True, False]
