@@ -134,12 +134,12 @@ class WindowShaders(ShaderTexts):
         self.head = f"{self.head}\n{_FUNCTIONS}{_NUMBER}"
         types = {"wk_to": self.one.total}
         self.passes: dict[bool, list[tuple[Pass, str]]] = {}
-        for is_apart in (False, True):
-            made = [] if self.is_zero else self._written(is_apart=is_apart)
-            self.passes[is_apart] = [(one, self.text(one, types, _SIZES)) for one in made]
+        for is_dilated in (False, True):
+            made = [] if self.is_zero else self._written(is_dilated=is_dilated)
+            self.passes[is_dilated] = [(one, self.text(one, types, _SIZES)) for one in made]
         self.held = self.buffer(self.one.total)
 
-    def _written(self, *, is_apart: bool) -> list[Pass]:
+    def _written(self, *, is_dilated: bool) -> list[Pass]:
         one, p = self.one, self.one.prefix
         lifted = [each.name for each in one.lifted]
         loaded = ", ".join([f"load_{name}(at)" for name in lifted])
@@ -155,13 +155,13 @@ class WindowShaders(ShaderTexts):
         given = ", ".join([f"{name}_k" for name in lifted])
         if one.is_numbered:
             zero, end = "f32()", "found"
-            number = "apart / wk_sizes.dilation" if is_apart else "apart"
+            number = "apart / wk_sizes.dilation" if is_dilated else "apart"
             slope = f"{p}by_step({p}init(), {given}, wk_number({number}), to)"
             body = f"        found += f32({slope});\n"
         else:
             zero, end = f"{one.total}()", f"{p}by_step({p}init(), {given}, 0u, found)"
             body = f"        found = {p}plus(found, to);\n"
-        body = _APART.format(body=body) if is_apart else body
+        body = _APART.format(body=body) if is_dilated else body
         loop = f"  var found = {zero};\n{_LOOPS}{_COVERED.format(body=body)}"
         store = f"  store_{self.result}(item, {self.pulled.wanted.type}({end}));\n"
         body = f"{_ELEMENT}{values}{loop}{store}"
@@ -219,8 +219,8 @@ class WindowDeviceKernel(DerivedKernel[WindowShaders]):
         params |= {f"attr_{name}": field_of(attrs[name]) for name in read_of(self.shader)}
         held, stride = made.held
         buffer = None
-        is_apart = any(axis.dilation > 1 for axis in sliding.axes)
-        for one, text in made.passes[is_apart]:
+        is_dilated = any(axis.dilation > 1 for axis in sliding.axes)
+        for one, text in made.passes[is_dilated]:
             given = {name: tensors[name] for name in one.tensors}
             if one.buffers:
                 words = stride // (2 if held == "float16" else 4)

@@ -254,10 +254,7 @@ def wgsl_kernel(
             word = "init" if groups is None else "groups"
             raise ArgumentError(f"{name}: {word} is for other forms; a {form} has its own.")
         product = _forms[form](name, source, origin, allowed, params)
-        registering = [_derivers[f"{form} {what}"](product.func) for what in derived]
-        add_kernel(product, override=override)
-        for each in registering:
-            each(override)
+        _register_with(product, form, derived, override)
         return None
     if source is not None:
         given = plain_path(f"wgsl_kernel: {name}", "source", source)
@@ -295,6 +292,14 @@ def _register_shader(
             warn_of_slips(shader)
     registering = [_derivers[what](shader) for what in derived]
     add_kernel(kernel_of(shader, allowed), override=override)
+    for register in registering:
+        register(override)
+
+
+def _register_with(kernel: Kernel, form: str, derived: Sequence[str], override: bool) -> None:
+    """Register a kernel of a form and what is derived of it, or nothing where that raises."""
+    registering = [_derivers[f"{form} {what}"](kernel.func) for what in derived]
+    add_kernel(kernel, override=override)
     for register in registering:
         register(override)
 
