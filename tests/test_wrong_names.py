@@ -29,7 +29,7 @@ MISTAKES: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: wk.train.Adam(lr=0.1), wk.ArgumentError, "Use learning_rate"),  # type: ignore[call-arg]  # a wrong name
     (lambda: wk.train.SGD(learning_rat=1), wk.ArgumentError, "'learning_rate'"),  # type: ignore[call-arg]  # a wrong name
     (lambda: wk.train.SGD(0.1, momentum=0.9), wk.ArgumentError, "Use wk.train.Momentum"),  # type: ignore[call-arg]  # a wrong name
-    (lambda: wk.train.Adam(wk.nn.dense(3, 2)), wk.ArgumentError, r"minimize\(f, model\)"),  # type: ignore[arg-type]  # a habit
+    (lambda: wk.train.Adam(wk.nn.dense(3, 2)), wk.ArgumentError, r"minimize\(f, model\)"),
     (lambda: wk.zeros(2, 3), wk.DTypeError, r"A shape is one argument: \(2, 3\)"),  # type: ignore[arg-type]  # a habit
     (lambda: wk.max_pool(wk.ones((1, 4, 4, 1)), 2, pad="SAME"), wk.ArgumentError, "'same'\\?"),  # type: ignore[arg-type]  # a habit
     (lambda: wk.ones((2, 3)).cumsum(), wk.ArgumentError, r"x has 2 axes; .*x.reshape\(-1\)"),

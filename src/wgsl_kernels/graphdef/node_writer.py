@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.tracing import Traced, TracedCall
+    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, TracedCall
     from wgsl_kernels.onnx.saving.varying import Dims
 
 Attrs = Mapping[str, Any]
@@ -41,7 +41,7 @@ class NodeWriter(GraphWriter):
 
     shape_dtype = np.int32
 
-    def __init__(self, traced: Traced) -> None:
+    def __init__(self, traced: FunctionTrace) -> None:
         super().__init__(traced)
         self._dtypes = {name: str(one.dtype) for name, one in traced.inputs.items()}
 

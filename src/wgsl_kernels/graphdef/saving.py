@@ -17,7 +17,7 @@ from wgsl_kernels.engine.environment.files import path_of, write_whole
 from wgsl_kernels.graphdef import kernel_nodes, shape_nodes, window_nodes
 from wgsl_kernels.graphdef.node_writer import DTYPES, STORED, NodeWriter, shape_json
 from wgsl_kernels.onnx.saving.compositions import COMPOSITIONS
-from wgsl_kernels.onnx.saving.varying import Target, write_function
+from wgsl_kernels.onnx.saving.varying import GraphFormat, write_function
 
 if TYPE_CHECKING:
     import os
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import TensorLike
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.saving.graph_writer import Rule
-    from wgsl_kernels.onnx.saving.varying import Dims, Written
+    from wgsl_kernels.onnx.saving.varying import Dims, WrittenGraph
 
 RULES: Mapping[str, Rule] = MappingProxyType(
     {**kernel_nodes.RULES, **shape_nodes.RULES, **window_nodes.RULES}
@@ -76,7 +76,7 @@ def save_graph_model(
     """
     caller = "save_graph_model"
     place = _folder(caller, folder)
-    target = Target(caller, "TensorFlow.js", NodeWriter, RULES, COMPOSITIONS)
+    target = GraphFormat(caller, "TensorFlow.js", NodeWriter, RULES, COMPOSITIONS)
     found = write_function(target, f, inputs, dynamic_axes)
     _check(caller, found)
     nodes, weights = found.writer.graph(found.inputs)
@@ -110,7 +110,7 @@ def _folder(caller: str, folder: Any) -> Path:
     raise ArgumentError(f"{caller}: folder is a {type(folder).__name__}; want a path.")
 
 
-def _check(caller: str, found: Written) -> None:
+def _check(caller: str, found: WrittenGraph) -> None:
     traced = found.writer.traced
     for kind, values in (("input", traced.inputs), ("output", traced.outputs)):
         for name, one in values.items():
@@ -128,7 +128,7 @@ def _check_dtype(caller: str, what: str, dtype: str) -> None:
 
 
 def _content(
-    found: Written, nodes: list[dict[str, Any]], weights: Mapping[str, Array], paths: list[str]
+    found: WrittenGraph, nodes: list[dict[str, Any]], weights: Mapping[str, Array], paths: list[str]
 ) -> dict[str, Any]:
     """Return what is in model.json."""
     traced = found.writer.traced

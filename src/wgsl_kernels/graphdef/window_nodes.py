@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.saving.graph_writer import Rule
 
 
-class _Window:
+class _SlidingWindow:
     """How a window moves over images that are written with channels last.
 
     Attributes:
@@ -97,7 +97,7 @@ def _convolution(op: str) -> Rule:
         dtype = ys[0].dtype
         if dtype != "float32":
             raise CannotSayError(f"of {dtype}")
-        window = _Window(attrs, x.shape, filters.shape[: x.ndim - 2])
+        window = _SlidingWindow(attrs, x.shape, filters.shape[: x.ndim - 2])
         every = window.strides if window.skips_both else []
         if every:
             window.as_padded()
@@ -143,7 +143,7 @@ def _to_input(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         raise CannotSayError("with groups, or of another dtype than float32")
     if str(attrs["data_format"]) != "NHWC":
         raise CannotSayError("with channels that come first")
-    window = _Window(attrs, y.shape, filters.shape[:2])
+    window = _SlidingWindow(attrs, y.shape, filters.shape[:2])
     axes = window.sliding.axes
     if any(one != 1 for one in window.dilations):
         raise CannotSayError("with dilations")
@@ -162,7 +162,7 @@ def _dilation(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     x, filters = xs
     if attrs["pad"] not in ("same", "valid"):
         raise CannotSayError("with a pad in numbers")
-    window = _Window(attrs, x.shape, filters.shape[:2])
+    window = _SlidingWindow(attrs, x.shape, filters.shape[:2])
     given = [w.named(one, "float32") for one in xs]
     options = {"strides": window.strides, "rates": window.dilations, "padding": window.padding}
     return [w.node("Dilation2D", given, "float32", **options)]
@@ -175,7 +175,7 @@ def _pool(op: str) -> Rule:
             raise CannotSayError(f"of {dtype}")
         size = attrs["filter_size"]
         sizes = [size] * (x.ndim - 2) if isinstance(size, int) else [int(n) for n in size]
-        window = _Window(attrs, x.shape, sizes)
+        window = _SlidingWindow(attrs, x.shape, sizes)
         if any(one != 1 for one in window.dilations):
             raise CannotSayError("with dilations")
         options = {"ksize": [1, *sizes, 1], "strides": window.strides, "padding": window.padding}
@@ -210,7 +210,7 @@ def _pool_places(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     sizes = [size] * 2 if isinstance(size, int) else [int(n) for n in size]
     if attrs["pad"] not in ("same", "valid") or x.dtype != "float32":
         raise CannotSayError("with a pad in numbers, or of another dtype than float32")
-    window = _Window(attrs, x.shape, sizes)
+    window = _SlidingWindow(attrs, x.shape, sizes)
     options: dict[str, Any] = {"ksize": [1, *sizes, 1], "strides": window.strides}
     options["padding"] = window.padding
     options["include_batch_in_index"] = bool(attrs["include_batch_in_index"])

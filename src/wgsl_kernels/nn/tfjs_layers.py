@@ -307,7 +307,7 @@ def _embedding(source: LayerSource) -> Layers:
 
 
 @dataclass(eq=False, repr=False)
-class Outputs:
+class RecurrentOutputs:
     """A recurrent layer of which the outputs are given, at all steps or at the last one.
 
     Attributes:
@@ -351,7 +351,7 @@ def _recurrent(gates: int, source: LayerSource) -> Layers:
         of_inputs, of_state, first, second = map(source.variable, turned)
         layer = GRU(of_inputs, of_state, first, second, gate, bool(rows))
     reverse = bool(source.get("go_backwards", False))
-    return [Outputs(layer, bool(source.get("return_sequences", False)), reverse)]
+    return [RecurrentOutputs(layer, bool(source.get("return_sequences", False)), reverse)]
 
 
 def _reset_first(array: Array) -> Array:

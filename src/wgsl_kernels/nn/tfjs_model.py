@@ -24,7 +24,7 @@ _Call = tuple[str, int]
 """A call of a layer: the layer's name, and the number of the call among its calls."""
 
 
-class _Reference(NamedTuple):
+class _CallResult(NamedTuple):
     """A result of a call, by its number among the call's results."""
 
     call: _Call
@@ -137,10 +137,10 @@ class _Builder:
 
     def _called_layers(
         self, nodes: list[dict[str, Any]]
-    ) -> tuple[dict[str, Any], dict[str, list[list[_Reference]]]]:
+    ) -> tuple[dict[str, Any], dict[str, list[list[_CallResult]]]]:
         """Return layers by name, and what each is given in each call; nothing, of an input."""
         layers: dict[str, Any] = {}
-        given: dict[str, list[list[_Reference]]] = {}
+        given: dict[str, list[list[_CallResult]]] = {}
         for node in nodes:
             name = node.get("name") or node["config"]["name"]
             if name in given:
@@ -177,7 +177,7 @@ def _walk(node: dict[str, Any], names: set[str], unknown: set[str]) -> None:
         _walk(one, names, unknown)
 
 
-def _inbound(name: str, inbound: Any) -> list[_Reference]:
+def _inbound(name: str, inbound: Any) -> list[_CallResult]:
     """Return what a call of a layer is given."""
     if not isinstance(inbound, list):
         raise ValueError(f"{name} is written by Keras 3; want a file of TensorFlow.js or Keras 2")
@@ -186,14 +186,14 @@ def _inbound(name: str, inbound: Any) -> list[_Reference]:
     return _references(inbound)
 
 
-def _references(given: Any) -> list[_Reference]:
+def _references(given: Any) -> list[_CallResult]:
     """Return references to results; one alone may be given without a list."""
     several = [given] if given and isinstance(given[0], str) else given
-    return [_Reference((str(one[0]), int(one[1])), int(one[2])) for one in several]
+    return [_CallResult((str(one[0]), int(one[1])), int(one[2])) for one in several]
 
 
 def _first_calls(
-    given: Mapping[str, list[list[_Reference]]], outputs: list[_Reference]
+    given: Mapping[str, list[list[_CallResult]]], outputs: list[_CallResult]
 ) -> dict[str, int]:
     """Return the number of each layer's first call: a model within counts from where it was made.
 
@@ -206,7 +206,7 @@ def _first_calls(
     return first
 
 
-def _in_order(pending: Mapping[_Call, list[_Reference]], known: Iterable[_Call]) -> list[_Call]:
+def _in_order(pending: Mapping[_Call, list[_CallResult]], known: Iterable[_Call]) -> list[_Call]:
     """Return calls so that each comes after those whose results it is given."""
     order: list[_Call] = []
     done, remaining = set(known), list(pending)
@@ -224,5 +224,5 @@ def _in_order(pending: Mapping[_Call, list[_Reference]], known: Iterable[_Call])
     return order
 
 
-def _sources(references: list[_Reference], places: Mapping[_Call, int]) -> tuple[Source, ...]:
+def _sources(references: list[_CallResult], places: Mapping[_Call, int]) -> tuple[Source, ...]:
     return tuple([(places[one.call], one.result) for one in references])

@@ -11,7 +11,7 @@ from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.rules.table import rules_of
 from wgsl_kernels.onnx.rules.writer import NEWEST, OLDEST, OPSET, ModelWriter
 from wgsl_kernels.onnx.saving.compositions import COMPOSITIONS
-from wgsl_kernels.onnx.saving.varying import Target, write_function
+from wgsl_kernels.onnx.saving.varying import GraphFormat, write_function
 
 if TYPE_CHECKING:
     import os
@@ -60,7 +60,7 @@ def save(
     if type(opset) is not int or not OLDEST <= opset <= NEWEST:
         raise ArgumentError(f"save: opset is {opset!r}; want {OLDEST} to {NEWEST}.")
     writer = functools.partial(ModelWriter, opset=opset)
-    target = Target("save", "ONNX", writer, rules_of(opset), COMPOSITIONS)
+    target = GraphFormat("save", "ONNX", writer, rules_of(opset), COMPOSITIONS)
     found = write_function(target, f, inputs, dynamic_axes)
     model = found.writer.model(found.inputs, found.outputs)
     onnx.checker.check_model(model)

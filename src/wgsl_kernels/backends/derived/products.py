@@ -20,8 +20,8 @@ from wgsl_kernels.backends.derived.maps import (
     register_slopes,
 )
 from wgsl_kernels.backends.derived.reads import (
+    IndexedView,
     Read,
-    View,
     is_cast,
     operand_of,
     reads_of,
@@ -81,7 +81,7 @@ class ProductText:
 
 
 @dataclass(frozen=True)
-class Call:
+class ProductCall:
     """A product of inputs of some shapes.
 
     Attributes:
@@ -94,13 +94,13 @@ class Call:
 
     spec: Spec
     sizes: tuple[int, int, int]
-    views: Mapping[tuple[str, str], View]
+    views: Mapping[tuple[str, str], IndexedView]
     fields: Mapping[str, Any]
-    parts: Parts
+    parts: ProductParts
 
 
 @dataclass(frozen=True)
-class Parts:
+class ProductParts:
     """The kernels that a product is made of, for fields of some types.
 
     Attributes:
@@ -135,8 +135,8 @@ class DerivedProduct:
 
     form: ProductForm
     said: dict[str, ProductText] = field(default_factory=dict[str, "ProductText"])
-    made: dict[Types, Parts] = field(default_factory=dict[Types, "Parts"])
-    registered: Parts | None = None
+    made: dict[Types, ProductParts] = field(default_factory=dict[Types, "ProductParts"])
+    registered: ProductParts | None = None
 
     def text(self) -> ProductText:
         """Return what its file says.
@@ -151,7 +151,7 @@ class DerivedProduct:
             self.said[text] = self._followed(self._read)
         return self.said[text]
 
-    def parts(self, fields: Mapping[str, Any]) -> Parts:
+    def parts(self, fields: Mapping[str, Any]) -> ProductParts:
         """Return its kernels for fields by name."""
         said = self.text()
         types = types_of(fields, said.fields)
@@ -159,13 +159,13 @@ class DerivedProduct:
             self.made[types] = self._parts(said, types)
         return self.made[types]
 
-    def register(self, parts: Parts) -> None:
+    def register(self, parts: ProductParts) -> None:
         """Register kernels, where others are or none."""
         if self.registered is not parts:
             parts.register()
             self.registered = parts
 
-    def check(self, *, has_gradient: bool) -> Parts:
+    def check(self, *, has_gradient: bool) -> ProductParts:
         """Derive everything once, of fields that are floats but for counts.
 
         Raises:
@@ -179,7 +179,7 @@ class DerivedProduct:
             self._followed(lambda: self._check_gradient(parts))
         return parts
 
-    def call(self, specs: Sequence[Spec | None], attrs: Mapping[str, Any]) -> Call:
+    def call(self, specs: Sequence[Spec | None], attrs: Mapping[str, Any]) -> ProductCall:
         """Return the product of inputs."""
         said, names = self.text(), self.form.names()
         is_double = any(one is not None and one.dtype == "float64" for one in specs)
@@ -199,7 +199,7 @@ class DerivedProduct:
             value = known[name]
             return int(value if part is None else value[part])
 
-        views: dict[tuple[str, str], View] = {}
+        views: dict[tuple[str, str], IndexedView] = {}
         batches, depth = sizes[0], own["depth"]
         a, b = said.operands
         for read, lengths in (
@@ -208,11 +208,11 @@ class DerivedProduct:
         ):  # fmt: skip
             strides: Affine = read.strides(of)
             shape = given[self.input_of(read)].shape
-            views[read.function.name, read.input] = View.of(
+            views[read.function.name, read.input] = IndexedView.of(
                 self.form.name, read, shape, lengths, strides
             )
         spec = spec.like(dtype="float64") if is_double else spec
-        return Call(spec, sizes, views, fields, self.parts(fields))
+        return ProductCall(spec, sizes, views, fields, self.parts(fields))
 
     def input_of(self, read: Read) -> str:
         """Return the input that is read, as the signature has it."""
@@ -228,7 +228,7 @@ class DerivedProduct:
                 raise ShaderError(file.text.point(message, error.begin)) from None
             raise ShaderError(f"{file.text.file}: {message}") from None
 
-    def _check_gradient(self, parts: Parts) -> None:
+    def _check_gradient(self, parts: ProductParts) -> None:
         file = self.form.file()
         for name in ("init", "combine", "term_at"):
             if name in file.functions:
@@ -285,13 +285,13 @@ class DerivedProduct:
             "term" in functions,
         )  # fmt: skip
 
-    def _parts(self, said: ProductText, types: Types) -> Parts:
+    def _parts(self, said: ProductText, types: Types) -> ProductParts:
         name, origin = self.form.name, self.form.origin
         term = TermText(_PARAMS.sub(r"params.of_\1", said.own), types)
         sums = TermKernel(f"{name} sums", term, origin)
         twin = TermTwin(name, term, has_init="init" in self.form.file().functions)
         if not said.finish:
-            return Parts(sums, None, twin, None)
+            return ProductParts(sums, None, twin, None)
         rows = ", ".join([f"{one}: {type_}" for one, type_ in types])
         own = _PARAMS.sub(r"attrs.of_\1", f"{said.own}\n{said.finish}")
         own = re.sub(r"\bfn term\b", "fn own_term", own) if not said.has_term else own
@@ -305,7 +305,7 @@ class DerivedProduct:
         op += f"  return T(finish({values}));\n}}\n"
         text = f"{own}\nstruct Attrs {{ {rows} }}\n{op}"
         finish = ShaderKernel(f"{name} finish", text, origin)
-        return Parts(sums, finish, twin, Twin(finish))
+        return ProductParts(sums, finish, twin, Twin(finish))
 
 
 def product_inputs(form: ProductForm) -> list[str]:

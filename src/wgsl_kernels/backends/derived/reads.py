@@ -191,7 +191,7 @@ def is_cast(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class View:
+class IndexedView:
     """An input as it is read, in three axes; those along which it is read again have length 1.
 
     Attributes:
@@ -205,7 +205,7 @@ class View:
     @classmethod
     def of(
         cls, kernel: str, read: Read, shape: Sequence[int], sizes: Sequence[int], strides: Affine
-    ) -> View:
+    ) -> IndexedView:
         """Return the view of an input of a shape, for three lengths.
 
         Raises:

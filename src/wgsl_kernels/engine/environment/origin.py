@@ -67,7 +67,7 @@ def caller(depth: int = 1) -> Origin:
 def user_line() -> str:
     """Return ``file:line`` of the nearest frame outside this package: who called the op."""
     file, line = user_place()
-    return f"{file}:{line}{_purpose.get()}" if line else file
+    return f"{file}:{line}" if line else file
 
 
 @contextmanager
@@ -81,8 +81,15 @@ def called_for(purpose: str) -> Iterator[None]:
 
 
 def call_line() -> str:
-    """Return ``file:line`` of who called an op; of a function around `run`, of its caller, too."""
-    frame: FrameType | None = sys._getframe(1)
+    """Return ``file:line`` of who called an op, and what for, if `called_for` says so.
+
+    Of a function around `run` it is that of its caller, too.
+    """
+    return f"{_call_place()}{_purpose.get()}"
+
+
+def _call_place() -> str:
+    frame: FrameType | None = sys._getframe(2)
     inside = ""
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         inside, frame = frame.f_code.co_name, frame.f_back

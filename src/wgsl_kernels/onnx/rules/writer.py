@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.tracing import Traced, TracedCall
+    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, TracedCall
     from wgsl_kernels.onnx.saving.varying import Dims
 
 Attrs = Mapping[str, Any]
@@ -53,7 +53,7 @@ class ModelWriter(GraphWriter):
         opset: The version of the operators.
     """
 
-    def __init__(self, traced: Traced, opset: int) -> None:
+    def __init__(self, traced: FunctionTrace, opset: int) -> None:
         super().__init__(traced)
         self.opset = opset
 

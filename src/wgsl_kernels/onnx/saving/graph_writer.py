@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.tracing import Traced, TracedCall, TracedValue
+    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, GraphValue, TracedCall
 
     Rule = Callable[[Any, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
 
@@ -24,7 +24,7 @@ Found = TypeVar("Found")
 
 
 @dataclass
-class Node:
+class WrittenNode:
     """A node of a graph.
 
     Attributes:
@@ -69,9 +69,9 @@ class GraphWriter(ABC):
     shape_dtype: Any = np.int64
     """The dtype of what says lengths."""
 
-    def __init__(self, traced: Traced) -> None:
+    def __init__(self, traced: FunctionTrace) -> None:
         self.traced = traced
-        self.nodes: list[Node] = []
+        self.nodes: list[WrittenNode] = []
         self.constants: dict[str, StoredConstant] = {}
         self.shapes: set[str] = set()
         self.taken = {*traced.inputs, *traced.outputs}
@@ -129,7 +129,7 @@ class GraphWriter(ABC):
             CannotSayError: No rule could write it.
         """
 
-    def name(self, x: TracedValue) -> str:
+    def name(self, x: GraphValue) -> str:
         """Return the name of a value; what depends on no input becomes a constant."""
         if x not in self._names:
             assert x.array is not None, "a value that depends on inputs is of a call before"
@@ -158,7 +158,7 @@ class GraphWriter(ABC):
     def emit_many(self, op: str, inputs: Sequence[str], count: int, **attrs: Any) -> list[str]:
         """Write a node and return the names of its outputs."""
         outputs = self.new_outputs(op, count)
-        self.nodes.append(Node(op, list(inputs), outputs, attrs, self._call))
+        self.nodes.append(WrittenNode(op, list(inputs), outputs, attrs, self._call))
         return outputs
 
     def new_outputs(self, op: str, count: int) -> list[str]:

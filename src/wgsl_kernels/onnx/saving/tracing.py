@@ -29,7 +29,7 @@ class CannotSayError(Exception):
     """A kernel's call that a format cannot say, and why."""
 
 
-class TracedValue:
+class GraphValue:
     """A tensor of a run; told from others by identity.
 
     Attributes:
@@ -80,15 +80,15 @@ class TracedCall:
     """
 
     kernel: str
-    inputs: Sequence[TracedValue | None]
+    inputs: Sequence[GraphValue | None]
     attrs: Mapping[str, Any]
-    outputs: Sequence[TracedValue]
+    outputs: Sequence[GraphValue]
     line: str
     problem: str = ""
 
 
 @dataclass(frozen=True)
-class Traced:
+class FunctionTrace:
     """A run of a function.
 
     Attributes:
@@ -97,8 +97,8 @@ class Traced:
         calls: In the order of the run.
     """
 
-    inputs: Mapping[str, TracedValue]
-    outputs: Mapping[str, TracedValue]
+    inputs: Mapping[str, GraphValue]
+    outputs: Mapping[str, GraphValue]
     calls: Sequence[TracedCall]
 
 
@@ -108,7 +108,7 @@ def trace(
     given: Mapping[str, Tensor],
     rules: Container[str],
     compositions: Mapping[str, Composition],
-) -> Traced:
+) -> FunctionTrace:
     """Run a function and return what it does.
 
     Args:
@@ -132,7 +132,7 @@ def trace(
             "might take another way. Compute with tensors throughout, as by where."
         )
     outputs = _named(caller, found, given)
-    return Traced(
+    return FunctionTrace(
         {name: tracer.value(one) for name, one in given.items()},
         {name: tracer.value(one) for name, one in outputs.items()},
         tracer.calls,
@@ -152,7 +152,7 @@ class _Tracer(EntryObserver):
         self.read = ""
         self._rules = rules
         self._compositions = compositions
-        self._values = {one._id: TracedValue(one.spec) for one in given.values()}
+        self._values = {one._id: GraphValue(one.spec) for one in given.values()}
         self._made: dict[int, str] = {}
 
     def __call__(self, call: Any, proceed: Any) -> Any:
@@ -176,7 +176,7 @@ class _Tracer(EntryObserver):
                 y._id: self.value(one) for y, one in zip(outputs, composed, strict=True)
             }
         elif depends:
-            made = [TracedValue(one.spec, made=f"{name} at {line}") for one in outputs]
+            made = [GraphValue(one.spec, made=f"{name} at {line}") for one in outputs]
             self._values |= {y._id: one for y, one in zip(outputs, made, strict=True)}
             self.calls.append(TracedCall(name, given, attrs, made, line, problem))
         else:
@@ -191,12 +191,12 @@ class _Tracer(EntryObserver):
         except CannotSayError as error:
             return None, str(error)
 
-    def value(self, x: Any) -> TracedValue:
+    def value(self, x: Any) -> GraphValue:
         """Return what stands for a tensor; what depends on no input has its values of now."""
         if x._id not in self._values:
             with context.changed(interceptors=()):
                 array = np.asarray(x.numpy())
-            self._values[x._id] = TracedValue(x.spec, array, self._made.get(x._id, ""))
+            self._values[x._id] = GraphValue(x.spec, array, self._made.get(x._id, ""))
         return self._values[x._id]
 
     def _depends(self, x: Any) -> bool:

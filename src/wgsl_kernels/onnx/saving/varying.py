@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.graph_writer import GraphWriter, Node, Rule
-    from wgsl_kernels.onnx.saving.tracing import Composition, Traced, TracedValue
+    from wgsl_kernels.onnx.saving.graph_writer import GraphWriter, Rule, WrittenNode
+    from wgsl_kernels.onnx.saving.tracing import Composition, FunctionTrace, GraphValue
 
     Lengths = Mapping[str, int]
 
@@ -37,7 +37,7 @@ MOST_NAMES = 3
 
 
 @dataclass(frozen=True)
-class Target:
+class GraphFormat:
     """A format to write in.
 
     Attributes:
@@ -50,12 +50,12 @@ class Target:
 
     caller: str
     format: str
-    writer: Callable[[Traced], GraphWriter]
+    writer: Callable[[FunctionTrace], GraphWriter]
     rules: Mapping[str, Rule]
     compositions: Mapping[str, Composition]
 
 
-class Written(NamedTuple):
+class WrittenGraph(NamedTuple):
     """A function as a graph.
 
     Attributes:
@@ -70,11 +70,11 @@ class Written(NamedTuple):
 
 
 def write_function(
-    target: Target,
+    target: GraphFormat,
     f: Callable[..., Any],
     inputs: Mapping[str, Any],
     dynamic_axes: Mapping[str, Mapping[int, str]] | None,
-) -> Written:
+) -> WrittenGraph:
     """Return a function as a graph that holds for all lengths of the axes that are named.
 
     Raises:
@@ -91,7 +91,7 @@ def write_function(
     first = written(given)
     if not axes.lengths:
         traced = first.traced
-        return Written(first, _shapes(traced.inputs), _shapes(traced.outputs))
+        return WrittenGraph(first, _shapes(traced.inputs), _shapes(traced.outputs))
 
     def tried(lengths: Lengths) -> GraphWriter:
         if lengths == axes.lengths:
@@ -107,12 +107,12 @@ def write_function(
 
     base, *others = axes.to_try()
     writer = tried(base)
-    runs = [_Run.of(writer, {})]
-    runs += [_Run.of(tried(lengths), runs[0].arrays) for lengths in others]
+    runs = [_TracedGraph.of(writer, {})]
+    runs += [_TracedGraph.of(tried(lengths), runs[0].arrays) for lengths in others]
     graph = _Comparison(target.caller, axes, writer, runs).graph()
     dims = _varying_dims(target.caller, axes, [one.outputs for one in runs])
     _check_ones(target.caller, axes, dims, lambda lengths: f(**axes.resized(given, lengths)))
-    return Written(graph, _varying_dims("", axes, [one.inputs for one in runs]), dims)
+    return WrittenGraph(graph, _varying_dims("", axes, [one.inputs for one in runs]), dims)
 
 
 class _Axes:
@@ -202,16 +202,16 @@ class _Axes:
         return ", ".join(map(repr, self.lengths))
 
 
-class _Run(NamedTuple):
+class _TracedGraph(NamedTuple):
     """What is compared of a run, without its values but constants that differ from the first's."""
 
-    nodes: Sequence[Node]
+    nodes: Sequence[WrittenNode]
     arrays: Mapping[str, Array]
-    inputs: Mapping[str, TracedValue]
-    outputs: Mapping[str, TracedValue]
+    inputs: Mapping[str, GraphValue]
+    outputs: Mapping[str, GraphValue]
 
     @classmethod
-    def of(cls, writer: GraphWriter, known: Mapping[str, Array]) -> _Run:
+    def of(cls, writer: GraphWriter, known: Mapping[str, Array]) -> _TracedGraph:
         """Return what is compared, of which constants that are known, too, are not kept twice."""
         arrays = {name: one.array for name, one in writer.constants.items()}
         for name, array in arrays.items():
@@ -224,7 +224,9 @@ class _Run(NamedTuple):
 class _Comparison:
     """The graphs of runs at several lengths, of which the first is the one to write."""
 
-    def __init__(self, caller: str, axes: _Axes, first: GraphWriter, runs: Sequence[_Run]) -> None:
+    def __init__(
+        self, caller: str, axes: _Axes, first: GraphWriter, runs: Sequence[_TracedGraph]
+    ) -> None:
         self._caller = caller
         self._axes = axes
         self._runs = runs
@@ -376,12 +378,12 @@ def _differs(first: Array) -> Callable[[Array], bool]:
     return lambda other: not np.array_equal(first, other)
 
 
-def _shapes(values: Mapping[str, TracedValue]) -> dict[str, Dims]:
+def _shapes(values: Mapping[str, GraphValue]) -> dict[str, Dims]:
     return {name: tuple(one.shape) for name, one in values.items()}
 
 
 def _varying_dims(
-    caller: str, axes: _Axes, runs: Sequence[Mapping[str, TracedValue]]
+    caller: str, axes: _Axes, runs: Sequence[Mapping[str, GraphValue]]
 ) -> dict[str, Dims]:
     """Return the lengths of axes that do not vary, and the names of those that do.
 

@@ -16,7 +16,7 @@ from wgsl_kernels.ops.quantization.kinds import kind_of, unpacked
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array
     from wgsl_kernels.engine.values.spec import Shape, Spec
-    from wgsl_kernels.ops.quantization.kinds import Kind
+    from wgsl_kernels.ops.quantization.kinds import NarrowKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class PackedMatrix:
         zero: The zero point where there is no array of them.
     """
 
-    kind: Kind
+    kind: NarrowKind
     rows: int
     cols: int
     pitch: int

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class NarrowKind:
     """A type of numbers of few bits.
 
     Attributes:
@@ -60,29 +60,29 @@ class Kind:
         return -(-size * self.bits // 8)
 
 
-KINDS: Mapping[str, Kind] = MappingProxyType(
+KINDS: Mapping[str, NarrowKind] = MappingProxyType(
     {
-        "int2": Kind(2, True),
-        "uint2": Kind(2, False),
-        "int4": Kind(4, True),
-        "uint4": Kind(4, False),
-        "int8": Kind(8, True),
-        "uint8": Kind(8, False),
-        "int16": Kind(16, True),
-        "uint16": Kind(16, False),
-        "bfloat16": Kind(16, True, 7, 127, "ieee"),
-        "float4_e2m1fn": Kind(4, True, 1, 1),
-        "float8_e4m3fn": Kind(8, True, 3, 7, "fn"),
-        "float8_e4m3fnuz": Kind(8, True, 3, 8, "fnuz"),
-        "float8_e5m2": Kind(8, True, 2, 15, "ieee"),
-        "float8_e5m2fnuz": Kind(8, True, 2, 16, "fnuz"),
-        "float8_e8m0fnu": Kind(8, False, 0, 127, "fn"),
+        "int2": NarrowKind(2, True),
+        "uint2": NarrowKind(2, False),
+        "int4": NarrowKind(4, True),
+        "uint4": NarrowKind(4, False),
+        "int8": NarrowKind(8, True),
+        "uint8": NarrowKind(8, False),
+        "int16": NarrowKind(16, True),
+        "uint16": NarrowKind(16, False),
+        "bfloat16": NarrowKind(16, True, 7, 127, "ieee"),
+        "float4_e2m1fn": NarrowKind(4, True, 1, 1),
+        "float8_e4m3fn": NarrowKind(8, True, 3, 7, "fn"),
+        "float8_e4m3fnuz": NarrowKind(8, True, 3, 8, "fnuz"),
+        "float8_e5m2": NarrowKind(8, True, 2, 15, "ieee"),
+        "float8_e5m2fnuz": NarrowKind(8, True, 2, 16, "fnuz"),
+        "float8_e8m0fnu": NarrowKind(8, False, 0, 127, "fn"),
     }
 )
 """By ``ml_dtypes``' names, and NumPy's."""
 
 
-def kind_of(op: str, name: object) -> Kind:
+def kind_of(op: str, name: object) -> NarrowKind:
     """Return the kind of a name.
 
     Raises:
@@ -94,7 +94,7 @@ def kind_of(op: str, name: object) -> Kind:
 
 
 def unpacked(
-    packed: Array, kind: Kind, size: int | None = None, dtype: np.dtype[Any] | None = None
+    packed: Array, kind: NarrowKind, size: int | None = None, dtype: np.dtype[Any] | None = None
 ) -> Array:
     """Return the numbers that bytes hold.
 
@@ -102,7 +102,7 @@ def unpacked(
         packed: [..., bytes], uint8 or int8.
         kind: What the codes stand for.
         size: How many numbers there are along the last axis; all that fit, if left out.
-        dtype: The result's; `Kind.wide`, if left out.
+        dtype: The result's; `NarrowKind.wide`, if left out.
     """
     wanted = np.dtype(kind.wide) if dtype is None else dtype
     count = kind.size_of(packed.shape[-1]) if size is None else size
@@ -139,7 +139,7 @@ _MOVED = {4: "u4", 8: "u8", 16: "c16"}
 """As what NumPy moves so many bytes at a time."""
 
 
-def _table(kind: Kind) -> Array:
+def _table(kind: NarrowKind) -> Array:
     """Return the numbers of each byte, [256, numbers in a byte]."""
     each = 8 // kind.bits
     shifts = np.arange(each) * kind.bits
@@ -147,7 +147,7 @@ def _table(kind: Kind) -> Array:
     return found
 
 
-def _numbers(kind: Kind) -> Array:
+def _numbers(kind: NarrowKind) -> Array:
     """Return what each code of at most 8 bits stands for."""
     codes = np.arange(1 << kind.bits)
     if kind.mantissa is None:

@@ -31,7 +31,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.ops.quantization.blocks import PackedMatrix
-    from wgsl_kernels.ops.quantization.kinds import Kind
+    from wgsl_kernels.ops.quantization.kinds import NarrowKind
 
 OPERANDS = "operands/packed_matrix.wesl"
 declare_product("MatMulNBits")
@@ -173,7 +173,7 @@ class PackedProduct:
         }
 
 
-def _configuration_of(kind: Kind) -> dict[str, bool | int]:
+def _configuration_of(kind: NarrowKind) -> dict[str, bool | int]:
     """Return the shader's constants of a kind."""
     mantissa = kind.mantissa
     return {
