@@ -15,7 +15,7 @@ from wgsl_kernels.graphdef.saving import RULES as OF_TFJS
 from wgsl_kernels.onnx.rules.table import CONSTANT, RULES, UNSAID
 from wgsl_kernels.onnx.rules.writer import OPSET, ModelWriter
 from wgsl_kernels.onnx.saving.compositions import COMPOSITIONS
-from wgsl_kernels.onnx.saving.varying import Target, write_function
+from wgsl_kernels.onnx.saving.varying import GraphFormat, write_function
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.testing import Sample
 
-TARGETS = (
-    Target("save", "ONNX", functools.partial(ModelWriter, opset=OPSET), RULES, COMPOSITIONS),
-    Target("save_graph_model", "TensorFlow.js", NodeWriter, OF_TFJS, COMPOSITIONS),
+FORMATS = (
+    GraphFormat("save", "ONNX", functools.partial(ModelWriter, opset=OPSET), RULES, COMPOSITIONS),
+    GraphFormat("save_graph_model", "TensorFlow.js", NodeWriter, OF_TFJS, COMPOSITIONS),
 )
 
 
@@ -37,20 +37,20 @@ def saved_kernel_rows() -> Iterator[tuple[str, str, str]]:
         by_kernel.setdefault(sample.kernel, []).append(sample)
     with use_backend("cpu"):
         for kernel, samples in sorted(by_kernel.items()):
-            in_onnx, in_tfjs = (_said(target, kernel, samples) for target in TARGETS)
+            in_onnx, in_tfjs = (_said(format_, kernel, samples) for format_ in FORMATS)
             yield kernel, in_onnx, in_tfjs
 
 
-def _said(target: Target, kernel: str, samples: list[Sample]) -> str:
+def _said(format_: GraphFormat, kernel: str, samples: list[Sample]) -> str:
     if kernel in CONSTANT:
         return "its values"
-    if kernel not in target.rules and kernel not in target.compositions:
+    if kernel not in format_.rules and kernel not in format_.compositions:
         return f"no: {UNSAID.get(kernel, 'no operator')}"
-    found = (_operators(target, sample) for sample in samples)
+    found = (_operators(format_, sample) for sample in samples)
     return ", ".join(next(filter(None, found), ["only within a model"]))
 
 
-def _operators(target: Target, sample: Sample) -> list[str]:
+def _operators(format_: GraphFormat, sample: Sample) -> list[str]:
     """Return the operators of what is written for a sample; none where it cannot be."""
     arrays = {f"x{i}": array for i, array in enumerate(arrays_for(sample))}
     if not all(array.size for array in arrays.values()):
@@ -60,7 +60,7 @@ def _operators(target: Target, sample: Sample) -> list[str]:
         return sample.f(*given.values(), **sample.attrs)
 
     try:
-        written = write_function(target, f, arrays, None)
+        written = write_function(format_, f, arrays, None)
     except WgslKernelsError:
         return []
     return list(dict.fromkeys(one.op for one in written.writer.nodes))

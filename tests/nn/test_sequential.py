@@ -46,6 +46,7 @@ def _closed_over() -> Callable[..., Any]:
         (_closed_over, "layer"),
         (lambda: lambda x: _SHARED(x), "_SHARED"),
         (lambda: partial(lambda layer, x: layer(x), wk.nn.dense(3, 2)), r"args\[0\]"),
+        (lambda: lambda x, y=1, layer=_SHARED: layer(x * y), "layer"),
         (lambda: _SHARED.__call__, "__self__"),
         (lambda: wk.checkpoint(wk.nn.dense(3, 2)), "f"),
         (lambda: partial(_closed_over()), "layer"),

@@ -13,6 +13,7 @@ CASES: list[tuple[tuple[int, ...], int, int, dict[str, Any]]] = [
     ((5,), 6, 9, {"groups": 3}),
     ((3, 3), 6, 9, {"groups": 3, "strides": 2, "pad": "same"}),
     ((3, 3), 8, 16, {"groups": 2, "pad": 1, "dilations": 2}),
+    ((1, 1), 8, 8, {"groups": 2, "pad": 1}),
     ((2, 3), 12, 24, {"groups": 3}),
     ((3, 3), 6, 12, {"groups": 6}),
     ((2, 2, 2), 8, 8, {"groups": 2, "pad": "same"}),

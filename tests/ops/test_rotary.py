@@ -86,6 +86,8 @@ def test_attention_depends_on_how_far_apart_positions_are(backend: str) -> None:
         np.testing.assert_allclose(np.concatenate(parts, 1), whole, rtol=0, atol=1e-5)
         with pytest.raises(wk.ArgumentError, match="rotary turns positions of x; want it without"):
             layer(x, x, rotary=rotary)
+        with pytest.raises(wk.ArgumentError, match="rotary is Tensor; want cosines and sines"):
+            layer(x, rotary=rotary[0])  # type: ignore[call-overload]
 
 
 @BACKENDS

@@ -89,7 +89,7 @@ def test_integers_are_integers() -> None:
     [
         ("@compute @workgroup_size(64)\nfn main(@builtin(global_invocation_id) id: vec3<u32>) {\n"
          "  store_y(id.x, load_x(id.x));\n}\n",
-         wk.ArgumentError, "cpu='derive' takes maps, reductions and scans"),
+         wk.ArgumentError, "cpu='derive' takes maps, reductions, scans, windows and products"),
         ("fn op(x: f32) -> f32 {\n  return nothing(x);\n}\n", wk.ShaderError, "nothing"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The variables that a function reads from outside: its closure, what it binds, its globals."""
+"""The variables that a function has from outside: closure, defaults, what it binds, globals."""
 
 from __future__ import annotations
 
@@ -71,14 +71,18 @@ def _references(value: Any) -> Iterator[tuple[str, Any]]:
         yield "__self__", value.__self__
         yield "__func__", value.__func__
     elif isinstance(value, FunctionType):
-        for name, cell in zip(value.__code__.co_freevars, value.__closure__ or (), strict=True):
+        defaults, code = value.__defaults__ or (), value.__code__
+        positional = code.co_varnames[: code.co_argcount]
+        yield from zip(positional[len(positional) - len(defaults) :], defaults, strict=True)
+        yield from (value.__kwdefaults__ or {}).items()
+        for name, cell in zip(code.co_freevars, value.__closure__ or (), strict=True):
             try:
                 yield name, cell.cell_contents
             except ValueError:  # it is not assigned yet
                 continue
         spaces: dict[str, Any] = value.__globals__
         if str(spaces.get("__name__")).partition(".")[0] != _PACKAGE:
-            names = sorted(set(_global_names(value.__code__)))
+            names = sorted(set(_global_names(code)))
             yield from ((name, spaces[name]) for name in names if name in spaces)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.environment.origin import called_for
@@ -151,6 +151,12 @@ class MultiHeadAttention:
         if cache is not None and context is not None:
             raise ArgumentError(
                 "MultiHeadAttention: a cache keeps positions of x; want it without context."
+            )
+        pair: Any = rotary
+        if pair is not None and not (isinstance(pair, (tuple, list)) and len(pair) == 2):
+            raise ArgumentError(
+                f"MultiHeadAttention: rotary is {type(pair).__name__}; want cosines and sines, a "
+                "pair, as rotary_angles gives them."
             )
         if rotary is not None and context is not None:
             raise ArgumentError(

@@ -76,7 +76,7 @@ def convolved_cpu(sliding: Sliding, x: Array, filter: Array, y: Array | None = N
         return y
     if x.strides[-1] != x.itemsize:
         x = np.ascontiguousarray(x)  # BLAS takes rows
-    padded = _padded(sliding, x)
+    padded = padded_images(sliding, x)
     if is_narrow(sliding, filter):
         with one_thread:
             add_elements(sliding, np.ascontiguousarray(padded), filter, y)
@@ -146,7 +146,7 @@ def filter_gradient_cpu(sliding: Sliding, x: Array, dy: Array, filter_shape: Sha
     total = np.zeros((lines, depth // max(lines, 1), out), np.result_type(x, dy))
     if not (dy.size and total.size):
         return total.reshape(filter_shape)
-    views = _views(sliding, _padded(sliding, x))
+    views = _views(sliding, padded_images(sliding, x))
     parts = list(_parts(sliding, filter_shape, PART))
     before = 1 if sliding.is_channels_first else len(window) + 1
 
@@ -312,7 +312,7 @@ def _room(sliding: Sliding, channels: int, dtype: np.dtype[np.generic]) -> Array
     return np.zeros((sliding.batch, *shape), dtype)
 
 
-def _padded(sliding: Sliding, x: Array) -> Array:
+def padded_images(sliding: Sliding, x: Array) -> Array:
     """Return images with as much padding around as the window needs."""
     if not any(axis.before or axis.after for axis in sliding.axes):
         return x

@@ -11,7 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import SHARED, one_thread
 from wgsl_kernels.backends.cpu.threads import each
-from wgsl_kernels.backends.cpu.windows.convolution import convolved_cpu, is_matrix
+from wgsl_kernels.backends.cpu.windows.convolution import convolved_cpu, is_matrix, padded_images
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.kernel import Array
@@ -33,7 +33,7 @@ def grouped_cpu(sliding: Sliding, x: Array, filter: Array, groups: int) -> Array
     """
     y = np.empty(sliding.shape_with(filter.shape[-1]), np.result_type(x, filter))
     if is_matrix(sliding) and y.size and filter.size:
-        _multiply(sliding, np.ascontiguousarray(x), filter, groups, y)
+        _multiply(sliding, np.ascontiguousarray(padded_images(sliding, x)), filter, groups, y)
         return y
     own = replace(sliding, channels=sliding.channels // groups)
     axis = 1 if sliding.is_channels_first else -1
