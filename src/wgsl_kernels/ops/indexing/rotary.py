@@ -112,7 +112,7 @@ def rotary_embedding(
     Source: Su et al., RoFormer: Enhanced Transformer with Rotary Position Embedding, 2021; ONNX's
     operator RotaryEmbedding.
     """
-    return run(_NAME, x, cos, sin, positions, interleaved=interleaved, axis=axis)
+    return run("RotaryEmbedding", x, cos, sin, positions, interleaved=interleaved, axis=axis)
 
 
 @signature(_NAME, promote=("x", "cos", "sin"), floats=("x", "cos", "sin"))

@@ -101,7 +101,7 @@ def matmul_nbits(
     block = _block_of(block_size, is_turned)
     x = as_floats(a)
     return run(
-        _NAME, x, b, scales, given,
+        "MatMulNBits", x, b, scales, given,
         kind=kind, block_shape=block, transpose_b=is_turned, size=size, zero=zero,
     )  # fmt: skip
 
