@@ -87,7 +87,7 @@ def test_attention_depends_on_how_far_apart_positions_are(backend: str) -> None:
         with pytest.raises(wk.ArgumentError, match="rotary turns positions of x; want it without"):
             layer(x, x, rotary=rotary)
         with pytest.raises(wk.ArgumentError, match="rotary is Tensor; want cosines and sines"):
-            layer(x, rotary=rotary[0])  # type: ignore[call-overload]
+            layer(x, rotary=rotary[0])  # type: ignore[call-overload]  # what is no pair
 
 
 @BACKENDS
