@@ -269,7 +269,5 @@ def test_a_stopped_worker_is_done_without(
 
 def test_workers_that_die_each_time_end_training_in_words(client: Client) -> None:
     client.wait_for_workers(3, timeout=30)
-    with pytest.raises(
-        WgslKernelsError, match=r"workers died 3 times; look whether make\(\)|no worker is left"
-    ):
+    with pytest.raises(WgslKernelsError, match=r"workers died 3 times; look whether make\(\)"):
         trained(client, make=functools.partial(programs.make_that_dies, os.getpid()))
