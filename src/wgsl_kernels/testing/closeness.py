@@ -79,9 +79,9 @@ def _error_and_tolerance(
         if ulp is not None:
             allowed = np.maximum(allowed, ulp * spacing(np.abs(e), have.dtype))
         error = np.abs(a - e)
-    same = _same(np.real(a), np.real(e)) & _same(np.imag(a), np.imag(e))
+    alike = equal_or_nan(np.real(a), np.real(e)) & equal_or_nan(np.imag(a), np.imag(e))
     settled = np.isfinite(a) & np.isfinite(e)
-    error = np.where(same, 0.0, np.where(settled, error, np.inf))
+    error = np.where(alike, 0.0, np.where(settled, error, np.inf))
     return error, np.where(settled, allowed, 0.0)
 
 
@@ -89,8 +89,9 @@ def _is_inexact(values: Array) -> bool:
     return bool(np.issubdtype(values.dtype, np.inexact))
 
 
-def _same(a: Array, e: Array) -> Array:
-    return np.asarray((a == e) | (np.isnan(a) & np.isnan(e)))
+def equal_or_nan(one: Array, two: Array) -> Array:
+    """Return which elements are equal; NaN is equal to NaN."""
+    return np.asarray((one == two) | ((one != one) & (two != two)))
 
 
 def spacing(size: Array, dtype: Any) -> Array:

@@ -16,6 +16,7 @@ from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.testing.closeness import equal_or_nan
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -90,7 +91,7 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
     for number, (one, *others) in enumerate(zip(*runs, strict=True)):
         if one.dtype == object:
             continue
-        same = np.logical_and.reduce([_same(one, two) for two in others])
+        same = np.logical_and.reduce([equal_or_nan(one, two) for two in others])
         if same.all():
             continue
         at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
@@ -125,7 +126,3 @@ def _on_poison(case: Case, word: int, written: list[tuple[int, int]]) -> Sequenc
             found = [one.numpy() for one in outputs]
             written += guards.broken()
             return found
-
-
-def _same(one: Array, two: Array) -> Array:
-    return np.asarray((one == two) | ((one != one) & (two != two)))

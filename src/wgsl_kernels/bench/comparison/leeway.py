@@ -9,6 +9,7 @@ import numpy as np
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import run_derived
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.testing.closeness import equal_or_nan
 from wgsl_kernels.testing.inputs import ranges_of, tensors_for
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def is_reached(
     except Exception:  # a number that the kernel refuses
         return False
     changed = [
-        np.logical_or.reduce([~_same(one, another) for another in rest])
+        np.logical_or.reduce([~equal_or_nan(one, another) for another in rest])
         for one, *rest in zip(first, *others, strict=True)
     ]
     if not any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
@@ -122,7 +123,3 @@ def _with_numbers(sample: Sample, arrays: Sequence[Array], part: float) -> list[
         else:
             found.append(one)
     return found
-
-
-def _same(one: Array, two: Array) -> Array:
-    return np.asarray((one == two) | ((one != one) & (two != two)))
