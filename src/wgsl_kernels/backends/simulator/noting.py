@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.accesses import AccessLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.simulator.gpu import Launch
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -96,27 +97,25 @@ def following(
             own.pop("run", None)
 
 
-@contextmanager
-def ordered(device: Device, order: Order) -> Iterator[None]:
+def ordered(device: Device, order: Order) -> AbstractContextManager[None]:
     """Have a block's dispatches on a simulated device run in another order of invocations."""
-    simulated = device._device
-    device.flush()
-    before, simulated.order = simulated.order, order
-    try:
-        yield
-    finally:
-        device.flush()
-        simulated.order = before
+    return _having(device, "order", order)
+
+
+def limited(device: Device, most_rounds: int) -> AbstractContextManager[None]:
+    """Have loops of a block's dispatches on a simulated device end after so many rounds."""
+    return _having(device, "most_rounds", most_rounds)
 
 
 @contextmanager
-def limited(device: Device, most_rounds: int) -> Iterator[None]:
-    """Have loops of a block's dispatches on a simulated device end after so many rounds."""
+def _having(device: Device, name: str, value: Any) -> Iterator[None]:
+    """Have an attribute of the simulated device be another for a block's dispatches."""
     simulated = device._device
     device.flush()
-    before, simulated.most_rounds = simulated.most_rounds, most_rounds
+    before = getattr(simulated, name)
+    setattr(simulated, name, value)
     try:
         yield
     finally:
         device.flush()
-        simulated.most_rounds = before
+        setattr(simulated, name, before)
