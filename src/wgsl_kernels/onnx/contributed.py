@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from onnx import defs
+from onnx import defs, helper
 
 DOMAIN = "com.microsoft"
 
@@ -34,8 +34,6 @@ def _parameters(names: str) -> list[defs.OpSchema.FormalParameter]:
 
 def _attributes(defaults: dict[str, Any]) -> list[defs.OpSchema.Attribute]:
     """Return integer and float attributes by their defaults; one of None is required."""
-    from onnx import helper
-
     return [
         _Attribute(name, _Kinds.INT, "", required=True)
         if value is None

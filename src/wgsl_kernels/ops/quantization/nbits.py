@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Spec
     from wgsl_kernels.ops.quantization.blocks import PackedMatrix
 
+    _Shaped = Spec | Array | GpuArray | Tensor
+
 _NAME = "MatMulNBits"
 _OP = "matmul_nbits"
 _AT_A_TIME = 1 << 20
@@ -127,6 +129,21 @@ def _block_of(block_size: int | tuple[int, int], is_turned: bool) -> tuple[int, 
     return (1, length) if is_turned else (length, 1)
 
 
+def _matrix(
+    a: _Shaped,
+    b: _Shaped,
+    kind: str,
+    block_shape: tuple[int, ...],
+    size: int | None,
+    zero: float,
+    *,
+    transpose_b: bool,
+) -> PackedMatrix:
+    """Return what ``b`` holds; rows that are transposed are as long as those of ``a``, unsaid."""
+    row = a.shape[-1] if transpose_b and size is None else size
+    return matrix_of(_NAME, b.shape, row, kind=kind, block_shape=block_shape, zero=zero)
+
+
 @signature(_NAME, promote=("a", "scales"), floats=("a", "scales"))
 @takes_bytes
 def _mat_mul_nbits_signature(
@@ -147,8 +164,7 @@ def _mat_mul_nbits_signature(
     if not a.ndim:
         raise ShapeError(f"{_NAME}: a is a scalar; want [..., terms].")
     check_matrix(_NAME, b, scales, zero_points)
-    row = a.shape[-1] if transpose_b and size is None else size
-    matrix = matrix_of(_NAME, b.shape, row, kind=kind, block_shape=block_shape, zero=zero)
+    matrix = _matrix(a, b, kind, block_shape, size, zero, transpose_b=transpose_b)
     check_blocks(_NAME, matrix, scales, zero_points)
     terms, columns = (matrix.cols, matrix.rows) if transpose_b else (matrix.rows, matrix.cols)
     if a.shape[-1] != terms:
@@ -173,8 +189,7 @@ def _mat_mul_nbits_cpu(
     size: int | None,
     zero: float,
 ) -> Array:
-    row = a.shape[-1] if transpose_b and size is None else size
-    matrix = matrix_of(_NAME, b.shape, row, kind=kind, block_shape=block_shape, zero=zero)
+    matrix = _matrix(a, b, kind, block_shape, size, zero, transpose_b=transpose_b)
     wide = np.dtype(np.float32) if a.dtype == np.float16 else a.dtype
     left = a.reshape(math.prod(a.shape[:-1]), a.shape[-1]).astype(wide, copy=False)
     columns = matrix.rows if transpose_b else matrix.cols
@@ -204,8 +219,7 @@ def _mat_mul_nbits_webgpu(
     size: int | None,
     zero: float,
 ) -> GpuArray:
-    row = a.shape[-1] if transpose_b and size is None else size
-    matrix = matrix_of(_NAME, b.shape, row, kind=kind, block_shape=block_shape, zero=zero)
+    matrix = _matrix(a, b, kind, block_shape, size, zero, transpose_b=transpose_b)
     return multiplied(gpu, a, b, scales, zero_points, matrix, transpose_b=transpose_b)
 
 
@@ -224,8 +238,7 @@ def _mat_mul_nbits_grad(
 ) -> tuple[Lazy | None, ...]:
     # y = a w^T, w = (codes - zeros) * scales: da = dy w, dw = dy^T a, and
     # dscales, dzeros are the sums over blocks of dw * (codes - zeros), -dw * scales
-    row = a.shape[-1] if transpose_b and size is None else size
-    matrix = matrix_of(_NAME, b.shape, row, kind=kind, block_shape=block_shape, zero=zero)
+    matrix = _matrix(a, b, kind, block_shape, size, zero, transpose_b=transpose_b)
 
     def da() -> Tensor:
         return run(
