@@ -98,6 +98,11 @@ class ProductCall:
     fields: Mapping[str, Any]
     parts: ProductParts
 
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """The fields, as the attributes that its kernels take."""
+        return {f"of_{name}": value for name, value in self.fields.items()}
+
 
 @dataclass(frozen=True)
 class ProductParts:
@@ -399,7 +404,7 @@ class ProductTwin:
         batches = call.sizes[0]
         a = np.broadcast_to(a, (batches, *a.shape[1:]))
         b = np.broadcast_to(b, (batches, *b.shape[1:]))
-        fields = {f"of_{name}": value for name, value in call.fields.items()}
+        fields = call.attrs
         found = call.parts.sums_twin(a, b, **fields)
         if call.parts.finish_twin is not None:
             found = call.parts.finish_twin(found, *map(seen, said.reads), **fields)
@@ -411,7 +416,7 @@ def product_gradients(product: DerivedProduct, dy: Tensor, *values: Tensor, **at
     said, names = product.text(), product.form.names()
     call = product.call([Spec(one.shape, one.dtype) for one in values], attrs)
     named = dict(zip(names, values, strict=True))
-    fields = {f"of_{name}": value for name, value in call.fields.items()}
+    fields = call.attrs
     wide = "float64" if dy.dtype == "float64" else "float32"
     upstream = run("Reshape", dy, shape=call.sizes)
     upstream = upstream if upstream.dtype == wide else run("Cast", upstream, dtype=wide)

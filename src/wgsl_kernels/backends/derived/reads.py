@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 Affine = tuple[int, int, int, int]
 """A number that does not depend on a place, and what each number of a place is multiplied by."""
+_PLACES: tuple[Affine, ...] = ((0, 1, 0, 0), (0, 0, 1, 0), (0, 0, 0, 1))
+"""Each number of a place by itself."""
 _LOADS = re.compile(r"load4?_(\w+?)(_at)?")
 _PARTS = "xyzw"
 
@@ -56,9 +58,7 @@ class Read:
             NotDerivableError: It is not read at strides.
         """
         names = [one.ident.name for one in self.function.parameters][self.first :]
-        known: dict[str, Affine] = {}
-        for n, name in enumerate(names):
-            known[name] = (0, *[int(n == at) for at in range(3)])  # type: ignore[assignment]  # three
+        known = dict(zip(names, _PLACES, strict=False))
         lets = {
             one.ident.name: one.value
             for one in descendants(self.function.body)

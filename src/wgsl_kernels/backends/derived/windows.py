@@ -69,7 +69,7 @@ fn wk_index(start: u32, at: vec3<u32>, lengths: vec3<u32>) -> u32 {
   return start + ((at.x * lengths.y + at.y) * lengths.z + at.z) * wk_sizes.channels;
 }
 
-// How many elements of a window lie before some place of the padded image.
+// How many elements of a window are before some place of the padded image.
 fn wk_elements_before(at: vec3<u32>, corner: vec3<u32>) -> vec3<u32> {
   return (max(at, corner) - corner + wk_sizes.dilation - 1u) / wk_sizes.dilation;
 }
@@ -168,10 +168,6 @@ class WindowShaders(ShaderTexts):
         return [places, Pass("elements", body, (*lifted, self.result), ("wk_to",))]
 
 
-def _geometry(kernel: str, shape: tuple[int, ...], attrs: Mapping[str, Any]) -> Sliding:
-    return sliding_by(kernel, shape, attrs).of_one_channel()
-
-
 def _fields(sliding: Sliding) -> dict[str, Any]:
     """Return the facts of a window along planes, rows and columns; images have one plane."""
     axes = sliding.axes
@@ -201,20 +197,16 @@ class WindowDeviceKernel(DerivedKernel[WindowShaders]):
         names = [each.name for each in made.one.elements]
         upstream = [made.upstream] * (self.wanted is not None)
         tensors = dict(zip([*upstream, *names], arrays, strict=True))
-        shape, dtype = x.shape, x.dtype
+        sliding = sliding_by(self.shader.name, x.shape, attrs)
         if self.wanted is not None:
-            dtype = tensors[self.wanted].dtype
+            shape, dtype = x.shape, tensors[self.wanted].dtype
         else:
-            shape = sliding_by(self.shader.name, x.shape, attrs).out_shape
-            dtype = dtype_given(made.one, dtype)
-        size = math.prod(shape)
-        if made.is_zero or not size or not math.prod(x.shape):
+            shape, dtype = sliding.out_shape, dtype_given(made.one, x.dtype)
+        sliding = sliding.of_one_channel()
+        size, count = math.prod(shape), sliding.places * sliding.channels
+        if made.is_zero or not size or not count or not math.prod(x.shape):
             return gpu.full(shape, dtype, 0)
         y = tensors[made.result] = gpu.empty(shape, dtype)
-        sliding = _geometry(self.shader.name, x.shape, attrs)
-        count = sliding.places * sliding.channels
-        if not count:
-            return gpu.full(shape, dtype, 0)
         params = _fields(sliding)
         params |= {f"attr_{name}": field_of(attrs[name]) for name in read_of(self.shader)}
         held, stride = made.held
