@@ -1,4 +1,4 @@
-"""Where models lie: each is written once, and again when what makes it has changed."""
+"""Where models are: each is written once, and again when what makes it has changed."""
 
 import os
 from pathlib import Path

@@ -108,7 +108,7 @@ class OurPeer(Peer):
         return found
 
     def start(self, item: Item, work: Work) -> dict[str, Running]:
-        """Return the program on tensors that lie on the backend, or the model of a graph."""
+        """Return the program on tensors on the backend, or the model of a graph."""
         if work.kind == "graph":
             return {"": _graph(work)}
         inputs = {name: _placed(one) for name, one in work.inputs.items()}

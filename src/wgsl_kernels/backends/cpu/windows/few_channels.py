@@ -1,7 +1,7 @@
 """Convolution with few out channels on the CPU: one product for each element of the window.
 
 The images that an element of the window meets are the padded images, shifted: a view, of which BLAS
-multiplies each place. What lies between the end of one line of places and the next is computed too
+multiplies each place. What is between the end of one line of places and the next is computed too
 and left out. Nothing is laid out; in exchange results are added up, once per element, which is the
 lesser work where they have fewer channels than images have.
 """

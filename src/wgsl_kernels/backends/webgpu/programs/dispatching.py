@@ -122,7 +122,7 @@ def _epilogue(
 
 
 def _stores_elements(source: Source, operand: Operand) -> bool:
-    """Say whether a shader stores elements of a tensor one by one, not in fours alone."""
+    """Say whether a shader stores elements of a tensor one by one, not as vectors of four alone."""
     single = {f"store_{name}{end}" for name in operand.spellings for end in ("", "_at")}
     return any(single & source.needs_of(one) for one in source.functions.values())
 
