@@ -32,7 +32,7 @@ IR_WITHOUT_INPUTS = 4
 
 
 def light(draw: Draw, name: str) -> onnx.ModelProto:
-    """Return a model of `NAMES` with drawn weights, without its softmax."""
+    """Return a model, by its file of `NAMES`, with drawn weights and without its softmax."""
     model = _shipped(name)
     graph = model.graph
     shapes = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
@@ -68,7 +68,7 @@ def light(draw: Draw, name: str) -> onnx.ModelProto:
 
 def _shipped(name: str) -> onnx.ModelProto:
     folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
-    return onnx.load(folder / f"light_{NAMES[name]}.onnx")
+    return onnx.load(folder / f"light_{name}.onnx")
 
 
 def _roles(nodes: list[onnx.NodeProto]) -> dict[str, str]:

@@ -75,9 +75,9 @@ def _mobilenet(draw: Draw, **sizes: int) -> Work:
 
 def _light(draw: Draw, name: str) -> Work:
     def make(own: Draw) -> Any:
-        from benchmarks.graphs.light import light
+        from benchmarks.graphs.light import NAMES, light
 
-        return light(own, name)
+        return light(own, NAMES[name])
 
     return _work(draw, {LIGHT[name]: (1, 3, 224, 224)}, name, make)
 
