@@ -16,6 +16,15 @@ import wgsl_kernels as wk
 
 BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
 DRAW = np.random.default_rng(3)
+BEGIN = DRAW.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def drawn_anew() -> None:
+    """Have each test draw what it draws alone, whichever ran before."""
+    DRAW.bit_generator.state = BEGIN
+
+
 WINDOW: dict[str, Any] = {"strides": [1, 2, 2, 1], "padding": "SAME", "data_format": "NHWC"}
 
 
