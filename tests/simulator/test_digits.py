@@ -202,6 +202,19 @@ def test_a_wrong_formula_is_not_explained_by_digits() -> None:
     assert explained(subject, plain(sample), found) == found
 
 
+@pytest.mark.parametrize(("low", "codes"), [(1000.0, ["bound-wider-than-result"]), (0.0, [])])
+def test_a_bound_wider_than_the_result_is_told_at_its_line(low: float, codes: list[str]) -> None:
+    report = wk.testing.check_kernel(
+        "Spread", [spread(low)], backends=("webgpu",), sections=("right",)
+    )
+
+    found = [one for one in report.findings if one.code == "bound-wider-than-result"]
+    assert [one.code for one in found] == codes
+    for one in found:
+        assert (one.severity, one.line) == ("warning", LINE)
+        assert "of 24 bits, so that roundings may make up the whole result" in one.words
+
+
 @pytest.mark.parametrize(("low", "count"), [(1000.0, 1), (0.0, 0)])
 def test_digits_that_a_samples_own_numbers_lose_are_told_at_their_line(
     low: float, count: int

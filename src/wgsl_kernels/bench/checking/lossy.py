@@ -37,7 +37,7 @@ SAME = 1e-6
 
 
 def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
-    """Return a warning where roundings may make up all of a result and pass for right.
+    """Return a warning where roundings may make up all of a result, and an error where they do.
 
     Args:
         subject: The kernel.
@@ -52,8 +52,6 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
         return []
     with cases.quiet():
         lost = _lost(subject, case, "in the sample's own range", least=0.0)
-    if lost:
-        return lost
     evidence = (("bound", f"{ratio:.3g} times the result, over all elements"), ("case", case.id))
     at = _worst(subject, case, None)
     if at is None:
@@ -61,9 +59,9 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
             "the bound of its roundings is wider than the result: values that are far off would "
             "pass. State the sample's bound."
         )
-        return [subject.finding("bound-wider-than-result", words, evidence=evidence)]
+        return [subject.finding("bound-wider-than-result", words, evidence=evidence), *lost]
     words = f"{at.words}, so that roundings may make up the whole result. Rearrange the formula."
-    return [replace(at, words=words, evidence=evidence)]
+    return [replace(at, words=words, evidence=evidence), *lost]
 
 
 def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
