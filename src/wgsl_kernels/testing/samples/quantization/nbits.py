@@ -63,6 +63,7 @@ SAMPLES = [
     _sample((2, 3, 20), (5, 10), (5, 2), (5, 2)),
     _sample((36, 64), (40, 32), (40, 4), (40, 2), dtypes=_PACKED),
     _sample((3, 21), (7, 11), (7, 2)),
+    _sample((4, 1024), (4, 512), (4, 64)),
     _sample((3, 12), (12, 4), (3, 8), block_size=4, transpose_b=False),
     _sample((3, 12), (12, 4), (4, 3), (4, 3), block_size=(3, 3), transpose_b=False),
     _sample((2, 16), (6, 16), (6, 1), (6, 1), dtypes=_PACKED, kind="uint8", block_size=0),
