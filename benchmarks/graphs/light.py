@@ -53,7 +53,7 @@ def light(draw: Draw, name: str) -> onnx.ModelProto:
     if kept[-1].op_type == "Softmax":
         softmax = kept.pop()
         graph.output[0].name = softmax.input[0]
-        del graph.output[0].type.tensor_type.shape.dim[:]
+        graph.output[0].type.tensor_type.ClearField("shape")
     changed: list[tuple[Any, list[Any]]] = [
         (graph.node, kept),
         (graph.initializer, constants),
