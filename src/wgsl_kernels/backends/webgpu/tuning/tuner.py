@@ -125,7 +125,7 @@ class Tuner:
     _spent: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def choose(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
+    def choose(self, choice: Choice, run: Callable[[str], object]) -> str:
         """Return the variant to run, for one choice always the same.
 
         That costs one look in a dictionary. Where measuring is on and nothing is known, the choice
@@ -134,7 +134,6 @@ class Tuner:
         Args:
             choice: The variants, and what the choice among them holds for.
             run: Runs a variant on the arrays at hand, into new arrays, without another effect.
-            work: Multiply-adds or elements of one run, about.
         """
         kernel, names = choice.kernel, choice.names
         for seen in _watching:
@@ -145,7 +144,7 @@ class Tuner:
             return choice.static
         found = self._chosen.get(choice.key)
         if found is None or self._asked is not None:
-            found = self._decide(choice, run, work)
+            found = self._decide(choice, run)
         elif self._later and choice.key in self._later:
             self._measure_for_the_next(choice, run)
         return found
@@ -165,7 +164,7 @@ class Tuner:
             found = {adapter: dict(entries) for adapter, entries in self._loaded.items()}
             own = found.setdefault(words_of(device.info), {})
             own |= {
-                choice.label: choice.entry(self._chosen[key])
+                choice.label: choice.entries[self._chosen[key]]
                 for key, choice in self._asked_for.items()
             }
         return found
@@ -208,7 +207,7 @@ class Tuner:
         finally:
             self._asked = before
 
-    def _decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
+    def _decide(self, choice: Choice, run: Callable[[str], object]) -> str:
         device, asked = self.open(), self._asked
         key, static = choice.key, choice.static
         with device.lock, self._lock:  # in this order: who makes a pending array has the device's
@@ -218,12 +217,12 @@ class Tuner:
             found = before or known
             if self._is_measuring:
                 return found or static
-            is_new = work >= WORTH and known is None and key not in self._tried
+            is_new = choice.work >= WORTH and known is None and key not in self._tried
             if asked is not None and (is_renewed or is_new) and not _is_watched(device):
                 self._tried.add(key)
                 measured = self._measure(device, choice, run, asked.seconds, math.inf)
                 found = measured if is_renewed else before or measured
-            elif found is None and work >= WORTH and self._is_on(device):
+            elif found is None and choice.work >= WORTH and self._is_on(device):
                 self._later[key] = time.monotonic() + LATER
                 self._wait()
             chosen = self._chosen[key] = found or static
@@ -235,7 +234,8 @@ class Tuner:
     def _known(self, device: Device, choice: Choice) -> str | None:
         """Return the variant that was loaded, or that the adapter's file has, if it can run."""
         loaded = self._loaded.get(words_of(device.info), {}).get(choice.label)
-        return choice.named(loaded) or choice.named(self._file_of(device).find(choice.label))
+        kept = self._file_of(device).find(choice.label)
+        return choice.named(loaded, logging.WARNING) or choice.named(kept)
 
     def _file_of(self, device: Device) -> TuningFile:
         if self._file is None:
@@ -304,7 +304,7 @@ class Tuner:
         if len(found) > 1:
             measured = Measurement(choice.kernel, choice.shape_class, static, chosen, found)
             self.measured.append(measured)
-            self._file_of(device).keep(choice.label, choice.entry(chosen), found)
+            self._file_of(device).keep(choice.label, choice.entries[chosen], found)
             _logger.info("%s runs as %s (of %s)", choice.label, chosen, found)
         return chosen
 
