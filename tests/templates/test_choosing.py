@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
 from tests.templates.corners import template_of
 
 import wgsl_kernels as wk
