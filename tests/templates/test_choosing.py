@@ -82,8 +82,8 @@ def _own() -> Iterator[Candidate]:
         yield spreads.candidate(variant, maps=False)
         if variant != "eights":
             yield spreads.candidate(variant, maps=True)
-    for method in scan_spreads.GROUPS:
-        yield scan_spreads.candidate(method)
+    methods: Any = scan_spreads.GROUPS
+    yield from map(scan_spreads.candidate, methods)
     policy = replace(SOFTWARE, shares_lanes=True)
     for sizes in ((1, 1, 512, 1, 512), (1, 512, 512, 1, 512), (1, 16, 16, 1, 4096)):
         for one in candidates_for(Product(*sizes), VEC4_KN, policy).by_name.values():

@@ -20,9 +20,11 @@ from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Dispatch, Program
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.ops.indexing.pairs import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -174,7 +176,7 @@ def test_a_variant_of_a_scan_is_its_configuration(device: Device) -> None:
     assert choice is not None
     for name in choice.names:
         program, _ = lower_scan(scan, [given(0, (512, 512))], device, name)
-        assert {*program.configuration} >= {*choice.settings(name)}
+        assert {*program.configuration} >= {*choice.candidates[name].settings(name)}
         assert (program == static) == (name == choice.static)
 
 
@@ -239,6 +241,18 @@ def test_the_rows_of_explain_carry_their_programs() -> None:
     assert {"variant", "TILE_M", "SPLIT"} <= dict(program.configuration).keys()
     assert row.dispatch.module.text
     assert "BatchMatMul + Add + Relu" in wk.explain(layer).show()
+
+
+def test_a_program_says_all_that_was_chosen_for_it() -> None:
+    x = tensor(8, 5000)
+
+    with forced("TopK", "sorted"):
+        (program,) = {row.program for row in wk.explain(lambda: wk.topk(x, 3)[0]).dispatches}
+
+    method, pairs, *_ = program.chosen["variant"].split(" + ")
+    assert method == "sorted"
+    assert pairs in METHODS
+    assert str(program).startswith(f"configuration: variant sorted + {pairs}")
 
 
 def test_a_row_says_which_limit_ended_its_dispatch() -> None:

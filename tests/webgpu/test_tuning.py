@@ -102,7 +102,7 @@ def test_what_was_measured_can_be_read() -> None:
     tuner = tuner_of(device)
     measured(device, tuner)
     (one,) = tuner.measured
-    assert (one.kernel, one.static, one.chosen) == ("Sum", "small", "large")
+    assert (one.choice.kernel, one.choice.static, one.chosen) == ("Sum", "small", "large")
     assert one.seconds == {"small": 2e-3, "large": 1e-3}
 
 

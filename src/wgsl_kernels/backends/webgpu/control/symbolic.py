@@ -272,7 +272,7 @@ class SymbolicGpu(Gpu):
         return super().view(self.resident(array), shape, strides, offset)
 
     def decide(self, choice: Choice, run: Callable[[str], object]) -> str:
-        """Return the variant that is known, and note it.
+        """Return the variant that is known, and note its configuration.
 
         Raises:
             UndecidedError: It may have to be measured.
@@ -280,7 +280,7 @@ class SymbolicGpu(Gpu):
         if not self._backend.tuner.has_decided(choice):
             raise UndecidedError(self._kernel)
         found = super().decide(choice, run)
-        self._record.chosen[choice.key] = choice.settings(found)
+        self._record.chosen[choice.key] = choice.candidates[found].settings(found)
         return found
 
     def dispatch(

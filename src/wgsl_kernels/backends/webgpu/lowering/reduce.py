@@ -121,8 +121,7 @@ class _ReductionLowering:
         every = self._spreads()
         spread = next((one for one in every if one.variant == variant), every[0])
         candidates = {str(one.variant): candidate(one.variant, maps=self.maps) for one in every}
-        chosen = candidates[spread.variant].constants
-        configuration = (("variant", spread.variant), ("parts", spread.parts), *chosen)
+        configuration = candidates[spread.variant].settings(spread.variant, parts=spread.parts)
         buffers = self.call.outputs
         dispatches: tuple[Dispatch, ...]
         if spread.parts == 1:

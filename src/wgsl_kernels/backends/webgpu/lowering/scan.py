@@ -91,8 +91,7 @@ def lower_scan(
         for one, text, where in stages
     ]
     candidates = {str(one.variant): candidate(one.variant) for one in every}
-    chosen = candidates[spread.variant].constants
-    configuration = (("variant", spread.variant), ("parts", spread.parts), *chosen)
+    configuration = candidates[spread.variant].settings(spread.variant, parts=spread.parts)
     program = Program(tuple(dispatches), buffers, (0,), configuration)
     classes = ("scan", *map(size_class, (layout.rows, layout.length, layout.inner)))
     return program, choice_of_form(call, candidates, classes, layout.rows * layout.length)

@@ -30,6 +30,10 @@ class Candidate(NamedTuple):
     template: str
     constants: Constants = ()
 
+    def settings(self, name: str, **more: Any) -> Settings:
+        """Return what programs have of it as ``name``, with what ``more`` was settled for them."""
+        return (("variant", name), *more.items(), *self.constants)
+
 
 @dataclass(frozen=True, eq=False)
 class Choice:
@@ -99,7 +103,3 @@ class Choice:
         message = "%s: %s, as chosen before, is not taken: its template or configuration differs."
         _logger.log(level, message, self.label, entry["variant"])
         return None
-
-    def settings(self, name: str) -> Settings:
-        """Return what programs and those who print them have of a variant."""
-        return (("variant", name), *self.candidates[name].constants)

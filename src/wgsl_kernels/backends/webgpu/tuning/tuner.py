@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, ShapeClass
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key
 
 WORTH = 1 << 18
 """Multiply-adds or elements below which nothing is measured: the dispatch itself costs more."""
@@ -57,16 +57,12 @@ class Measurement:
     """What was measured for one choice.
 
     Attributes:
-        kernel: The kernel's name.
-        shape_class: What the choice holds for.
-        static: The variant that is taken without measuring.
-        chosen: The one that is taken from now on, or by the next process.
+        choice: The choice.
+        chosen: The variant that is taken from now on, or by the next process.
         seconds: The least time of each variant that ran.
     """
 
-    kernel: str
-    shape_class: ShapeClass
-    static: str
+    choice: Choice
     chosen: str
     seconds: Mapping[str, float]
 
@@ -177,13 +173,14 @@ class Tuner:
 
     def state(self) -> Hashable:
         """Return what is equal while `choose` need not be asked again; None where it is to be."""
-        if _watching or _forced or self._asked is not None:
+        if _watching or self._asked is not None:
             return None
         if self._later and time.monotonic() >= self._due:
             self._decided += 1  # so that it is asked, and can measure
             self._wait()
         switches = config.switches(current())
-        return (self._decided, switches["deterministic"], switches["tuning"])
+        forced = tuple(_forced.items())
+        return (self._decided, switches["deterministic"], switches["tuning"], forced)
 
     def renewing(self, seconds: float) -> AbstractContextManager[None]:
         """Measure in this block whatever is asked for, known or not, ``seconds`` at most for each.
@@ -302,8 +299,7 @@ class Tuner:
             self._is_measuring = False
         chosen = fastest_of(found, static)
         if len(found) > 1:
-            measured = Measurement(choice.kernel, choice.shape_class, static, chosen, found)
-            self.measured.append(measured)
+            self.measured.append(Measurement(choice, chosen, found))
             self._file_of(device).keep(choice.label, choice.entries[chosen], found)
             _logger.info("%s runs as %s (of %s)", choice.label, chosen, found)
         return chosen
