@@ -26,7 +26,7 @@ from wgsl_kernels.wgsl.types.kinds import FLOATS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from wgsl_kernels.wgsl.derive.rules import Rule
+    from wgsl_kernels.wgsl.derive.rules import DerivativeRule
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
 
 Form = Literal["reduce", "scan", "apply", "window"]
@@ -112,7 +112,7 @@ class AccumulationNames:
     """
 
     declared: tuple[Declaration, ...]
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, DerivativeRule]
     label: Callable[[int], str]
 
     def forward(self, text: str) -> Forward:
