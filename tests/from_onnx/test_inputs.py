@@ -10,8 +10,8 @@ from onnx import helper
 from tests.from_onnx.graphs import FLOAT, model, network
 
 import wgsl_kernels as wk
-import wgsl_kernels.onnx.model
 from wgsl_kernels.engine.drivers.abilities import abilities_of
+from wgsl_kernels.onnx import running
 
 BACKENDS = ("cpu", "webgpu")
 node = helper.make_node
@@ -67,13 +67,13 @@ def test_a_large_input_is_on_the_device_alone_and_a_recorded_one_is_not_taken_so
 @pytest.mark.gpu
 def test_a_model_runs_its_graph_once_for_a_shape(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    run = wgsl_kernels.onnx.model.run_graph
+    run = running.run_graph
 
     def count(graph: Any, given: Any) -> Any:
         seen.append(given[0].shape[0])
         return run(graph, given)
 
-    monkeypatch.setattr(wgsl_kernels.onnx.model, "run_graph", count)
+    monkeypatch.setattr("wgsl_kernels.onnx.model.run_graph", count)
     with wk.use_backend("webgpu"):
         net = wk.onnx.load(network())
         for batch in (2, 2, 2, 3, 3):
