@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
-from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilogue_of

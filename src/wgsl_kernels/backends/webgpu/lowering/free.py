@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
@@ -20,7 +20,7 @@ from wgsl_kernels.wgsl.syntax.names import wgsl_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
