@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
@@ -71,31 +72,21 @@ class Chooser:
             work: Multiply-adds or elements of one run, about.
             slots: The module that fills the templates' slots, as for `dispatch`.
         """
+        read = partial(self._hash_of, slots)
         if isinstance(names, Mapping):
-            return self.decide(self._choice(shape_class, names, static, work, slots), run)
+            return self.decide(Choice(self._kernel, shape_class, names, static, read, work), run)
         key = (shape_class, names, static, work)
         found = self._ready[key]
         if found is None:
             named = {name: Candidate(self._origin.file) for name in names}
-            found = self._ready.keep(key, self._choice(shape_class, named, static, work, None))
+            made = Choice(self._kernel, shape_class, named, static, read, work)
+            found = self._ready.keep(key, made)
         return self.decide(found, run)
 
-    def _choice(
-        self,
-        shape_class: ShapeClass,
-        candidates: Mapping[str, Candidate],
-        static: str,
-        work: float,
-        slots: str | Text | None,
-    ) -> Choice:
-        file = self._origin.file
-
-        def read(path: str) -> str:
-            if path == file:
-                return hash_of(linecache.getlines(file))
-            return self._sources.template(path, slots).hash
-
-        return Choice(self._kernel, shape_class, candidates, static, read, work)
+    def _hash_of(self, slots: str | Text | None, path: str) -> str:
+        if path == self._origin.file:
+            return hash_of(linecache.getlines(path))
+        return self._sources.template(path, slots).hash
 
     def configure(
         self,
