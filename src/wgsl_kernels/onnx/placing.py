@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.onnx.types import element
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode
 
@@ -49,13 +49,23 @@ def read_on_device(graph: Graph) -> dict[str, Constant]:
     return wanted
 
 
-def reason_not_replayed(graph: Graph) -> str | None:
-    """Return why a captured run of the graph would not be right, or could not be: or None."""
+def reason_not_replayed(graph: Graph, around: Iterable[str] = ()) -> str | None:
+    """Return why a captured run of the graph would not be right, or could not be: or None.
+
+    Args:
+        graph: What would run.
+        around: Names from around it whose values are on the host.
+    """
     for one in (*graph.inputs, *graph.outputs):
         if one.type and (not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED):
             return f"{one.name!r} is of type {one.type}"
-    known = set(graph.constants)
+    known = {*around, *graph.constants}
     for node in graph.nodes:
+        if node.op == "Scan":  # as many steps as an axis is long
+            why = reason_not_replayed(node.attr("body"), known)
+            if why is not None:
+                return why
+            continue
         by_rounds = node.attr("reduction", "none") not in ("none", "add")
         is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
         if node.implementation.reads or is_scatter or any(node.graphs()):
