@@ -52,7 +52,7 @@ class Chooser:
     def choose(
         self,
         shape_class: ShapeClass,
-        names: Iterable[str] | Mapping[str, Candidate],
+        names: tuple[str, ...] | Mapping[str, Candidate],
         static: str,
         run: Callable[[str], object],
         work: float,
@@ -71,16 +71,31 @@ class Chooser:
             work: Multiply-adds or elements of one run, about.
             slots: The module that fills the templates' slots, as for `dispatch`.
         """
+        if isinstance(names, Mapping):
+            return self.decide(self._choice(shape_class, names, static, work, slots), run)
+        key = (shape_class, names, static, work)
+        found = self._ready[key]
+        if found is None:
+            named = {name: Candidate(self._origin.file) for name in names}
+            found = self._ready.keep(key, self._choice(shape_class, named, static, work, None))
+        return self.decide(found, run)
+
+    def _choice(
+        self,
+        shape_class: ShapeClass,
+        candidates: Mapping[str, Candidate],
+        static: str,
+        work: float,
+        slots: str | Text | None,
+    ) -> Choice:
         file = self._origin.file
-        if not isinstance(names, Mapping):
-            names = {name: Candidate(file) for name in names}
 
         def read(path: str) -> str:
             if path == file:
                 return hash_of(linecache.getlines(file))
             return self._sources.template(path, slots).hash
 
-        return self.decide(Choice(self._kernel, shape_class, names, static, read, work), run)
+        return Choice(self._kernel, shape_class, candidates, static, read, work)
 
     def configure(
         self,
