@@ -23,7 +23,7 @@ from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wgsl_kernels.testing import Sample
 
@@ -195,4 +195,28 @@ def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(
         wk.onnx.save(f, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
     with pytest.raises(wk.ArgumentError, match="output 'y' is a float; want a tensor"):
         wk.onnx.save(lambda x: 1.0, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
+    assert list(tmp_path.iterdir()) == []
+
+
+WRITERS: dict[str, Callable[..., Any]] = {
+    "save": lambda f, folder, inputs: wk.onnx.save(f, folder / "f.onnx", inputs),
+    "save_graph_model": wk.tfjs.save_graph_model,
+    "export": wk.web.export,
+}
+
+
+@pytest.mark.parametrize("caller", WRITERS)
+def test_examples_are_refused_that_a_function_does_not_take(caller: str, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    dense = wk.nn.dense(3, 2)
+    for f, inputs, said in (
+        (dense, x, r"inputs is .*; want examples by name: \{\"x\": x\}"),
+        (dense, [x], r"inputs is .*; want examples by name"),
+        (dense, {"image": x}, r"f is called with image by name: .*'x'"),
+        (lambda a, b: a + b, {"a": x}, r"f is called with a by name: .*'b'"),
+        (dense, {0: x}, r"f is called with 0 by name: keywords must be strings"),
+        (x, {"x": x}, r"f is .*; want a function"),
+    ):
+        with pytest.raises(wk.ArgumentError, match=f"^{caller}: {said}"):
+            WRITERS[caller](f, tmp_path, inputs)
     assert list(tmp_path.iterdir()) == []
