@@ -94,7 +94,7 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], mode: int | Non
         _flush_folder(path.parent)
     except OSError as error:
         if error.errno is not None:  # else of a descriptor, or of a file that nobody has named
-            error.filename, error.filename2 = str(path), None
+            error.filename = str(path)
         raise
 
 

@@ -223,7 +223,8 @@ def examples(op: str, f: Any, inputs: Any) -> Mapping[str, Any]:
     """
     function(op, "f", f)
     if not isinstance(inputs, Mapping):
-        raise ArgumentError(f'{op}: inputs is {shown(inputs)}; want examples by name: {{"x": x}}.')
+        kind = type(inputs).__name__
+        raise ArgumentError(f'{op}: inputs is a {kind}; want examples by name: {{"x": x}}.')
     try:
         inspect.signature(f).bind(**inputs)
     except TypeError as error:
