@@ -19,7 +19,7 @@ from wgsl_kernels.bench.checking import (
 )
 from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
-from wgsl_kernels.bench.checking.shrinking import shrunk
+from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.engine.drivers.backends import find_driver

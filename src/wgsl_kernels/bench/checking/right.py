@@ -20,7 +20,7 @@ from wgsl_kernels.bench.checking import (
     sizes,
     specials,
 )
-from wgsl_kernels.bench.checking.shrinking import shrunk
+from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import (
     Subject,
     findings_of,

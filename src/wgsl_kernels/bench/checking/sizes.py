@@ -1,4 +1,4 @@
-"""Cases that are made from a sample by other lengths: tied, untied, of one input alone, large."""
+"""Cases that are made from a sample by other lengths, and the smallest that still fails."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 Position: TypeAlias = "tuple[int, int]"
 """A tensor's number and one of its axes."""
 
+MOST_RUNS = 24
+"""How often a case that fails is run to make it smaller."""
 SIZES = (0, 1, 2, 63, 64, 65, 257)
 """Lengths that stand for each length of a sample's shapes in turn."""
 MOST_ELEMENTS = 1 << 14
@@ -333,3 +336,51 @@ def _untied_words(sample: Sample, shapes: tuple[tuple[int, ...], ...]) -> str:
 def _if_made(case: Case | None) -> Iterator[Case]:
     if case is not None:
         yield case
+
+
+def shrunk(
+    sample: Sample,
+    replaced: dict[int, int],
+    case: Case,
+    found: list[Finding],
+    judge: Callable[[Case], list[Finding]],
+) -> tuple[Case, list[Finding]]:
+    """Return the smallest case that still fails in the same way, and what is found of it.
+
+    What wrong elements had in common before is kept as evidence: a small case has no pattern.
+
+    Args:
+        sample: What the case is made from.
+        replaced: Which lengths are replaced by which.
+        case: The case that fails.
+        found: What was found of it.
+        judge: Runs a case.
+    """
+    if sample.values is not None:
+        return case, found
+    runs, first = 0, found
+    for length in lengths_of(sample)[::-1]:
+        high = replaced.get(length, length)  # fails
+        low = 0  # is held not to
+        while high - low > 1 and runs < MOST_RUNS:
+            runs += 1
+            middle = 1 if low == 0 and high > 2 else (low + high) // 2
+            smaller = {**replaced, length: middle}
+            tried = resized(sample, smaller)
+            again = [] if tried is None else judge(tried)
+            if tried is not None and {one.code for one in again} & {one.code for one in first}:
+                high, replaced, case, found = middle, smaller, tried, again
+            else:
+                low = middle
+    if found is first:
+        return case, found
+    return case, [_with_pattern(one, first) for one in found]
+
+
+def _with_pattern(one: Finding, before: list[Finding]) -> Finding:
+    """Return a finding of a smaller case with the pattern of the larger one."""
+    for other in before:
+        facts = dict(other.evidence)
+        if other.code == one.code and "," in facts.get("wrong", ""):
+            return one.with_evidence(before=f"{facts['wrong']}, in {facts['case']}")
+    return one

@@ -17,7 +17,7 @@ from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 

@@ -11,7 +11,7 @@ from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
 from wgsl_kernels.backends.webgpu.lowering.filling import fill
@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.lowering.padding import ends_behind, may_end_b
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.shapes import show
@@ -21,7 +20,7 @@ from wgsl_kernels.wgsl.syntax.names import wgsl_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
@@ -81,7 +80,7 @@ def lower_free(
     prologue = frozenset([call.names[n] for n in prologues(call)])
     dispatches.append(build(adapter, composition, composed, grid, where, facts, prologue=prologue))
     outputs = tuple(range(len(call.outputs)))
-    return Program(tuple(dispatches), tuple(buffers), outputs, (), frozenset(packed)), NO_CHOICE
+    return Program(tuple(dispatches), tuple(buffers), outputs, (), frozenset(packed)), None
 
 
 def _inputs(

@@ -11,7 +11,6 @@ from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
 from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
 from wgsl_kernels.backends.webgpu.lowering.window import lower_window
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +54,7 @@ def lower(
     if must_check_loops(call, form, adapter):
         call = replace(call, checks_loops=True)
     if form == "map":
-        return lower_map(call, arguments, adapter, shared), NO_CHOICE
+        return lower_map(call, arguments, adapter, shared), None
     return _LOWER[form](call, arguments, adapter, variant)
 
 

@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.origin import Origin
 
@@ -70,7 +69,7 @@ def lower_packing(
         bound = Bound({"x": x, "y": y}, windows=windows)
         facts = {"y_size": count}
         found.append(build(adapter, composition, composed, _groups(count), bound, facts))
-    return Program(tuple(found), (spec,), (0,)), NO_CHOICE
+    return Program(tuple(found), (spec,), (0,)), None
 
 
 def _groups(y_size: int) -> Grid:

@@ -14,7 +14,6 @@ from wgsl_kernels.backends.webgpu.composing.forms.totals import held, types_befo
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import show
@@ -111,7 +110,7 @@ def lower_window(
     if spread.bands == 1:
         text = whole.composed()
         one = build(adapter, whole, text, spread.grid, bound, facts, prologue=prologue)
-        return Program((one,), call.outputs, (0,), configuration), NO_CHOICE
+        return Program((one,), call.outputs, (0,), configuration), None
     options = replace(whole.options, stage="partial", loop=spread.loop("partial"))
     first = replace(whole, options=options, epilogue="none")
     options = replace(options, stage="final", loop=spread.loop("final"), wide=False)
@@ -125,7 +124,7 @@ def lower_window(
         build(adapter, last, last.composed(), grid, bound, facts),
     )
     buffers = (output, Spec((-(-nbytes // 4),), "int32"))
-    return Program(dispatches, buffers, (0,), configuration), NO_CHOICE
+    return Program(dispatches, buffers, (0,), configuration), None
 
 
 def _check_shape(call: ShaderCall, sliding: Sliding) -> None:

@@ -6,6 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from wgsl_kernels.backends.webgpu.templates.constants import shown
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 
 Grid = tuple[int, int, int]
 Configuration = tuple[tuple[str, Any], ...]
-"""What was chosen for a program, by name: a variant, into how many parts a row goes."""
+"""What was chosen for a program, by name: a variant, its constants, into how many parts a row goes;
+of several choices one after another."""
 
 
 class BindingResource(NamedTuple):
@@ -280,6 +282,14 @@ class Program:
         """The buffers that are no results."""
         return tuple(one for n, one in enumerate(self.buffers) if n not in self.outputs)
 
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What was chosen for it, as it is shown: in words, by name."""
+        found: dict[str, list[str]] = {}
+        for name, value in self.configuration:
+            found.setdefault(name, []).append(shown(value))
+        return {name: " + ".join(dict.fromkeys(values)) for name, values in found.items()}
+
     def compact(self) -> Program:
         """Return the same without the buffers that nothing is bound to."""
         bound = {b.place.number for d in self.dispatches for b in d.bindings if b.is_buffer}
@@ -300,7 +310,7 @@ class Program:
         return replace(self, dispatches=tuple(dispatches), buffers=buffers, outputs=outputs)
 
     def __str__(self) -> str:
-        chosen = ", ".join(f"{name} {value}" for name, value in self.configuration)
+        chosen = ", ".join(f"{name} {value}" for name, value in self.chosen.items())
         lines = [f"configuration: {chosen or 'none'}"]
         for number, spec in enumerate(self.buffers):
             what = "result" if number in self.outputs else "temporary"

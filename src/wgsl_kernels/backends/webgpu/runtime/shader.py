@@ -13,7 +13,6 @@ from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
 from wgsl_kernels.backends.webgpu.modules.eligible import can_wait, is_light
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
-from wgsl_kernels.backends.webgpu.tuning.choice import choice_by_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered, VariantChoices
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -73,15 +71,6 @@ class ShaderLowering:
         if self._lowering is not None:
             return self._lowering(self.call, arguments, device, variant)
         return lower(self.form, self.call, arguments, device, variant, same_buffers(arrays))
-
-    def choice_of(self, choices: VariantChoices) -> Choice:
-        """Return what the tuner is asked; each variant is a configuration of the same files."""
-        source, names = self.call.shader.source, choices.names
-
-        def texts() -> list[str]:
-            return [choices.template, *(facts.text.text for facts in source.files)]
-
-        return choice_by_name(self.call.kernel, choices.shape_class, names, names[0], texts)
 
     def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
         """Say whether the kernel may run later than it is called, on arrays of these layouts.
