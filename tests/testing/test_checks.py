@@ -71,6 +71,7 @@ def test_a_right_kernel_passes_every_check() -> None:
             "folded grid",
             "views",
             "special values",
+            "signs of zero",
             "dtypes",
             "fused",
             "captured",

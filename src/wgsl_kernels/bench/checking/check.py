@@ -165,6 +165,7 @@ class _KernelCheck:
             ("folded grid", lambda: right.folded(one, sample)),
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
+            ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
