@@ -75,7 +75,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
             outputs_of(call_of(sample), tensors_for(case.arrays))
     except Exception as error:  # a kernel may raise anything; the check tells
         if sample.kernel not in names:
-            return with_case(findings_of(error, subject, "raises"), f"{case.id}, cpu")
+            return with_case(findings_of(error, subject, "raises", "cpu"), f"{case.id}, cpu")
     if sample.kernel in names:
         return []
     others = ", ".join(dict.fromkeys(names)) or "none"
@@ -128,7 +128,7 @@ def _judged(
     except OutOfMemoryError:
         return []  # a shape that a device cannot hold is no fault of the kernel
     except Exception as error:  # a kernel may raise anything; the check tells
-        found = with_case(findings_of(error, subject, "raises"), label)
+        found = with_case(findings_of(error, subject, "raises", backend), label)
         if [one.code for one in found] != ["runaway-loop"]:
             return found
         return _beyond_adapter(subject, case, code, found[0])
