@@ -171,14 +171,14 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: FusionGrou
 
 
 def is_pending_input(array: GpuArray, arrays: Sequence[GpuArray]) -> bool:
-    """Say whether a pending array is read to make one of these, maybe through other pending ones."""
+    """Say whether a pending array is read to make one of these, maybe through others."""
     seen: set[int] = set()
     stack = [*arrays]
     while stack:
         for one in stack.pop().inputs:
             if one is array:
                 return True
-            if one is not None and one.op is not None and id(one) not in seen:
+            if one.op is not None and id(one) not in seen:
                 seen.add(id(one))
                 stack.append(one)
     return False
