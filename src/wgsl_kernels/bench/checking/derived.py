@@ -55,7 +55,7 @@ def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         twins = twins_of(shader)
     except WgslKernelsError:  # it has another form, or does what is not followed
         return
-    call = _call(subject.name, sample)
+    call = kernel_call(subject.name, sample)
     if call is None or not twins:
         return
     arrays, attrs = call
@@ -71,7 +71,7 @@ def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             return
 
 
-def _call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | None:
+def kernel_call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | None:
     """Return what a sample gives the kernel, None where it does not run it once on its inputs."""
     found: list[tuple[list[Array], dict[str, Any]]] = []
     declared = find_signature(name)
