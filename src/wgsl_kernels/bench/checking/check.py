@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.bench.checking import (
     bits,
     cases,
@@ -22,6 +23,7 @@ from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
+from wgsl_kernels.bench.laws.laws import broken_laws
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.report import Row
@@ -119,6 +121,8 @@ class _KernelCheck:
                 yield from self._generated(sample)
         if is_endless:
             return  # whatever runs it again takes as long, and says the same
+        if "right" in self.sections and id(sample) in self.thorough and not self.case:
+            yield from self._laws(sample)
         if "gradient" in self.sections and has_gradient(sample) and not self.case:
             yield from self._gradients(sample, backends)
         if "right" in self.sections and id(sample) in self.thorough and not self.case:
@@ -179,6 +183,23 @@ class _KernelCheck:
             if self.cases or row.findings:
                 noun = "case" if self.cases == 1 else "cases"
                 yield replace(row, note=row.note or f"{self.cases} {noun}")
+
+    def _laws(self, sample: Sample) -> Iterator[Row]:
+        """Yield the row of what init and combine promise, where a shader has them."""
+        shader = self.whole.shader
+        if shader is None or form_of(shader) is None:
+            return
+        call = derived.kernel_call(self.whole.name, sample)
+        if call is None or any(one.dtype.kind == "c" or not one.size for one in call[0]):
+            return
+
+        def find() -> list[Finding]:
+            try:
+                return broken_laws(shader, sample, *call)
+            except Exception:  # what does not run on NumPy is not tried, or raises elsewhere, too
+                return []
+
+        yield self.row("right", "laws", sample.id, "cpu", find)
 
     def _gathered(self, found: Iterator[list[Finding]]) -> list[Finding]:
         """Return the findings of cases, the first of each code, and count the cases."""

@@ -145,4 +145,5 @@ def _drawn(draw: np.random.Generator, dtype: np.dtype[Any], low: float, high: fl
         return draw.integers(int(low), max(int(high), int(low) + 1), 4 * COUNT)
     found = draw.uniform(low, high, 4 * COUNT)
     fraction, exponent = np.frexp(found)
-    return np.clip(np.ldexp(np.round(np.ldexp(fraction, BITS)), exponent - BITS), low, high)
+    few = np.ldexp(np.round(np.ldexp(fraction, BITS)), exponent - BITS)
+    return np.asarray(np.clip(few, low, high))
