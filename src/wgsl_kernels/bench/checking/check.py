@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.bench.checking import (
@@ -23,7 +25,9 @@ from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
+from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.bench.laws.laws import broken_laws
+from wgsl_kernels.bench.laws.rows import patterned
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.report import Row
@@ -31,6 +35,7 @@ from wgsl_kernels.testing.report import Row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.finding_codes import Section
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -79,7 +84,7 @@ class _KernelCheck:
         on_gpu = tuple(one for one, held in self.holding if "webgpu" in held)
         self.whole = Subject(name, samples, backends)
         self.on_gpu = Subject(name, on_gpu, backends)
-        self.cases = 0
+        self.cases, self.is_lawful = 0, True
         step = max(1, -(-len(samples) // THOROUGH))
         self.thorough = {id(one) for one in samples[::step]}
 
@@ -171,6 +176,7 @@ class _KernelCheck:
             ("special values", lambda: right.nonfinite(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
+            ("rows", lambda: self._rows(sample)),
             ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),
@@ -184,22 +190,43 @@ class _KernelCheck:
                 noun = "case" if self.cases == 1 else "cases"
                 yield replace(row, note=row.note or f"{self.cases} {noun}")
 
-    def _laws(self, sample: Sample) -> Iterator[Row]:
-        """Yield the row of what init and combine promise, where a shader has them."""
+    def _combined(self, sample: Sample) -> tuple[ShaderKernel, list[cases.Array], Any] | None:
+        """Return a shader that has init and combine, and what a sample gives it; else None."""
         shader = self.whole.shader
         if shader is None or form_of(shader) is None:
-            return
+            return None
         call = derived.kernel_call(self.whole.name, sample)
         if call is None or any(one.dtype.kind == "c" or not one.size for one in call[0]):
+            return None
+        return shader, *call
+
+    def _laws(self, sample: Sample) -> Iterator[Row]:
+        """Yield the row of what init and combine promise; one sample that breaks it is enough."""
+        combined = self._combined(sample)
+        if combined is None or not self.is_lawful:
             return
 
         def find() -> list[Finding]:
             try:
-                return broken_laws(shader, sample, *call)
+                return broken_laws(sample, *combined)
             except Exception:  # what does not run on NumPy is not tried, or raises elsewhere, too
                 return []
 
-        yield self.row("right", "laws", sample.id, "cpu", find)
+        row = self.row("right", "laws", sample.id, "cpu", find)
+        self.is_lawful = row.passed
+        yield row
+
+    def _rows(self, sample: Sample) -> Iterator[list[Finding]]:
+        """Check a sample with rows of one sign, equal ones, long ones."""
+        combined = self._combined(sample)
+        if combined is None:
+            return
+        shader, _, attrs = combined
+        for one in patterned(shader, sample, attrs):
+            held = cases.grossly(one.sample)
+            case = cases.Case(held, one.what, one.arrays, is_unforeseen=True)
+            if _is_finite(case):
+                yield right.judged(self.on_gpu, case, "webgpu", one.code)
 
     def _gathered(self, found: Iterator[list[Finding]]) -> list[Finding]:
         """Return the findings of cases, the first of each code, and count the cases."""
@@ -347,6 +374,16 @@ def _is_tiled(subject: Subject, sample: Sample) -> bool:
     except Exception:  # said where values are compared
         return False
     return any("var<workgroup>" in one.module.source_map.composed.text for one in found)
+
+
+def _is_finite(case: cases.Case) -> bool:
+    """Say whether a case has results that float32 can hold."""
+    with cases.quiet():
+        try:
+            exact = exact_of(case.sample, case.arrays)
+        except Exception:  # a shape rule, or NumPy, refused the case
+            return False
+        return all(np.isfinite(one.astype(np.float32)).all() for one in exact)
 
 
 def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:

@@ -133,13 +133,13 @@ def said(way: Way) -> str:
 
 
 def broken_laws(
-    shader: ShaderKernel, sample: Sample, arrays: Sequence[Array], attrs: Mapping[str, Any]
+    sample: Sample, shader: ShaderKernel, arrays: Sequence[Array], attrs: Mapping[str, Any]
 ) -> list[Finding]:
     """Return a finding for each law that a shader's functions break, at the line of the function.
 
     Args:
-        shader: A reduction, a scan, a window or a normalization.
         sample: How it is tried.
+        shader: A reduction, a scan, a window or a normalization.
         arrays: What the sample gives it, floats as float64.
         attrs: The attributes that it gives it.
     """
