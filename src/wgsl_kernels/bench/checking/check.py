@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.bench.checking import (
     bits,
     cases,
@@ -25,9 +22,8 @@ from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
-from wgsl_kernels.bench.comparison.judging import exact_of
+from wgsl_kernels.bench.laws.combined import combined_by
 from wgsl_kernels.bench.laws.laws import broken_laws
-from wgsl_kernels.bench.laws.rows import patterned
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.report import Row
@@ -35,7 +31,6 @@ from wgsl_kernels.testing.report import Row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.finding_codes import Section
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -128,11 +123,14 @@ class _KernelCheck:
             return  # whatever runs it again takes as long, and says the same
         if "right" in self.sections and id(sample) in self.thorough and not self.case:
             yield from self._laws(sample)
+        raised = False
         if "gradient" in self.sections and has_gradient(sample) and not self.case:
-            yield from self._gradients(sample, backends)
+            for row in self._gradients(sample, backends):
+                raised |= any(one.code == "gradient-raises" for one in row.findings)
+                yield row
         if "right" in self.sections and id(sample) in self.thorough and not self.case:
             for backend in backends:
-                yield self._leaks(sample, backend)
+                yield self._leaks(sample, backend, with_gradient=not raised)
         if "safe" in self.sections and "webgpu" in backends and id(sample) in self.thorough:
             yield from self._safe(sample)
         if "fast" in self.sections and not self.case:
@@ -174,9 +172,10 @@ class _KernelCheck:
             ("folded grid", lambda: right.folded(one, sample)),
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
+            ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
-            ("rows", lambda: self._rows(sample)),
+            ("rows", lambda: right.rows(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),
@@ -190,43 +189,21 @@ class _KernelCheck:
                 noun = "case" if self.cases == 1 else "cases"
                 yield replace(row, note=row.note or f"{self.cases} {noun}")
 
-    def _combined(self, sample: Sample) -> tuple[ShaderKernel, list[cases.Array], Any] | None:
-        """Return a shader that has init and combine, and what a sample gives it; else None."""
-        shader = self.whole.shader
-        if shader is None or form_of(shader) is None:
-            return None
-        call = derived.kernel_call(self.whole.name, sample)
-        if call is None or any(one.dtype.kind == "c" or not one.size for one in call[0]):
-            return None
-        return shader, *call
-
     def _laws(self, sample: Sample) -> Iterator[Row]:
         """Yield the row of what init and combine promise; one sample that breaks it is enough."""
-        combined = self._combined(sample)
+        combined = combined_by(sample)
         if combined is None or not self.is_lawful:
             return
 
         def find() -> list[Finding]:
             try:
-                return broken_laws(sample, *combined)
+                return broken_laws(sample, combined)
             except Exception:  # what does not run on NumPy is not tried, or raises elsewhere, too
                 return []
 
         row = self.row("right", "laws", sample.id, "cpu", find)
         self.is_lawful = row.passed
         yield row
-
-    def _rows(self, sample: Sample) -> Iterator[list[Finding]]:
-        """Check a sample with rows of one sign, equal ones, long ones."""
-        combined = self._combined(sample)
-        if combined is None:
-            return
-        shader, _, attrs = combined
-        for one in patterned(shader, sample, attrs):
-            held = cases.grossly(one.sample)
-            case = cases.Case(held, one.what, one.arrays, is_unforeseen=True)
-            if _is_finite(case):
-                yield right.judged(self.on_gpu, case, "webgpu", one.code)
 
     def _gathered(self, found: Iterator[list[Finding]]) -> list[Finding]:
         """Return the findings of cases, the first of each code, and count the cases."""
@@ -276,8 +253,14 @@ class _KernelCheck:
                 if self.cases or row.findings:
                     yield row
 
-    def _leaks(self, sample: Sample, backend: str) -> Row:
-        row = self.timed("right", "leaks", sample, backend, lambda: check_leaks(sample, backend))
+    def _leaks(self, sample: Sample, backend: str, *, with_gradient: bool) -> Row:
+        row = self.timed(
+            "right",
+            "leaks",
+            sample,
+            backend,
+            lambda: check_leaks(sample, backend, with_gradient=with_gradient),
+        )
         if row.passed or row.findings:
             return row
         return row.with_findings([self.whole.finding("leaks", row.note)])
@@ -347,7 +330,9 @@ class _KernelCheck:
         except Exception as error:  # a kernel may raise anything; the report tells
             note = f"{type(error).__name__}: {error}"
             code = "gradient-raises" if section == "gradient" else "raises"
-            noted = with_case(findings_of(error, self.whole, code), f"{sample.id}, {backend}")
+            where = "cpu" if backend == "all" else backend  # times are taken there first
+            found = findings_of(error, self.whole, code, where)
+            noted = with_case(found, f"{sample.id}, {backend}")
             row = Row(check, sample.id, backend, False, note=note, findings=tuple(noted))
         return replace(row, section=section, seconds=time.perf_counter() - begin)
 
@@ -374,16 +359,6 @@ def _is_tiled(subject: Subject, sample: Sample) -> bool:
     except Exception:  # said where values are compared
         return False
     return any("var<workgroup>" in one.module.source_map.composed.text for one in found)
-
-
-def _is_finite(case: cases.Case) -> bool:
-    """Say whether a case has results that float32 can hold."""
-    with cases.quiet():
-        try:
-            exact = exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule, or NumPy, refused the case
-            return False
-        return all(np.isfinite(one.astype(np.float32)).all() for one in exact)
 
 
 def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:

@@ -75,7 +75,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
             outputs_of(call_of(sample), tensors_for(case.arrays))
     except Exception as error:  # a kernel may raise anything; the check tells
         if sample.kernel not in names:
-            return with_case(findings_of(error, subject, "raises"), f"{case.id}, cpu")
+            return with_case(findings_of(error, subject, "raises", "cpu"), f"{case.id}, cpu")
     if sample.kernel in names:
         return []
     others = ", ".join(dict.fromkeys(names)) or "none"
@@ -128,7 +128,7 @@ def _judged(
     except OutOfMemoryError:
         return []  # a shape that a device cannot hold is no fault of the kernel
     except Exception as error:  # a kernel may raise anything; the check tells
-        found = with_case(findings_of(error, subject, "raises"), label)
+        found = with_case(findings_of(error, subject, "raises", backend), label)
         if [one.code for one in found] != ["runaway-loop"]:
             return found
         return _beyond_adapter(subject, case, code, found[0])
@@ -320,6 +320,18 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if case.what in ("huge", "tiny") and not cases.is_elementwise(case):
             continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
+
+
+def rows(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample whose elements are combined with rows that show what accumulators forget."""
+    for code, case in specials.rows(sample):
+        with cases.quiet():
+            try:
+                exact = exact_of(case.sample, case.arrays)
+            except Exception:  # a shape rule, or NumPy, refused the case
+                continue
+            if all(np.isfinite(one.astype(np.float32)).all() for one in exact):
+                yield judged(subject, case, "webgpu", code)
 
 
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.bench.checking.cases import Case, grossly
+from wgsl_kernels.bench.laws.combined import combined_by
+from wgsl_kernels.bench.laws.rows import patterned
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
@@ -45,6 +47,24 @@ def special(sample: Sample) -> Iterator[Case]:
         if mixed is not None:
             twins = _twins(mixed) if name in ("zeros", "subnormals") else ()
             yield Case(sample, name, tuple(mixed), twins)
+
+
+def zeros(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with zeros of both signs; of several inputs each sign meets each."""
+    arrays, floats = _floats(sample, "f")
+    values = _SPECIAL["zeros"]
+    mixed = _mixed(sample, arrays, floats, "zeros", values) if _allows_zero(sample) else None
+    if mixed is None:
+        return
+    yield Case(sample, "zeros", tuple(mixed), _twins(mixed))
+    for turn in range(2 if len(floats) > 1 else 0):
+        met = [
+            _cycled(one, _inside(sample, n, values), turn if n != floats[0] else 0)
+            if n in floats
+            else one
+            for n, one in enumerate(arrays)
+        ]
+        yield Case(sample, f"zeros, turn {turn}", tuple(met), _twins(met))
 
 
 def far(sample: Sample) -> Iterator[Case]:
@@ -98,6 +118,16 @@ def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]
     """Return those of the values that a tensor's domain has."""
     domain = sample.domains[number]
     return [one for one in values if domain is None or domain[0] <= one <= domain[1]]
+
+
+def rows(sample: Sample) -> Iterator[tuple[str, Case]]:
+    """Yield a sample whose elements are combined with rows of one sign, equal ones, long ones.
+
+    With each is what wrong values are called there; they are held to what no roundings explain.
+    """
+    combined = combined_by(sample)
+    for one in () if combined is None else patterned(sample, combined):
+        yield one.code, Case(grossly(one.sample), one.what, one.arrays, is_unforeseen=True)
 
 
 def edges(sample: Sample) -> Iterator[Case]:
@@ -188,7 +218,7 @@ def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
 
 
-def _cycled(values: Array, edges: Sequence[int], turn: int) -> Array:
+def _cycled(values: Array, edges: Sequence[float], turn: int) -> Array:
     """Return the values with edges in their places, in turn, but for every ninth."""
     flat = values.reshape(-1).copy()
     for at in range(flat.size):

@@ -82,6 +82,11 @@ class Subject:
         """Return a finding about the kernel as a whole; its place is where it was registered."""
         return self._at(self.origin, code, words, facts)
 
+    def of_cpu(self, code: str, words: str, **facts: Any) -> Finding:
+        """Return a finding about the kernel on cpu; its place is where that was registered."""
+        kernel = get_kernel(self.name, "cpu")
+        return self._at(self.origin if kernel is None else kernel.origin, code, words, facts)
+
     def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the gradient; its place is where that was registered."""
         rule = find_rule(self.name)
@@ -135,12 +140,21 @@ def _ran(sample: Sample, tensors: Sequence[Tensor]) -> Any:
     return found
 
 
-def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:
-    """Return what an exception says as findings, with the author's place where it has one."""
+def findings_of(
+    error: BaseException, subject: Subject, code: str, backend: str = ""
+) -> list[Finding]:
+    """Return what an exception says as findings, with the author's place where it has one.
+
+    Else the place is where what raised was registered: the gradient rule, by the code, or the
+    kernel on a backend.
+    """
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
     if not isinstance(error, ShaderError):
-        return [subject.finding(code, f"{type(error).__name__}: {error}")]
+        placed = subject.of_cpu if backend == "cpu" else subject.finding
+        if code == "gradient-raises":
+            placed = subject.of_gradient
+        return [placed(code, f"{type(error).__name__}: {error}")]
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]

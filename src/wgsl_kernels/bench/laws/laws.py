@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.backends.derived.accumulations import derived_by, form_of
+from wgsl_kernels.backends.derived.accumulations import derived_by
 from wgsl_kernels.backends.derived.host_kernels import HostFunctions, Rows
 from wgsl_kernels.backends.derived.windows import read_of, window_attrs
 from wgsl_kernels.bench.laws.trials import trials
@@ -25,9 +25,9 @@ from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
-    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.bench.laws.combined import Combined
     from wgsl_kernels.bench.laws.trials import Trials
     from wgsl_kernels.testing.sample import Sample
 
@@ -132,19 +132,15 @@ def said(way: Way) -> str:
     return f"combine({said(way[0])}, {said(way[1])})"
 
 
-def broken_laws(
-    sample: Sample, shader: ShaderKernel, arrays: Sequence[Array], attrs: Mapping[str, Any]
-) -> list[Finding]:
+def broken_laws(sample: Sample, combined: Combined) -> list[Finding]:
     """Return a finding for each law that a shader's functions break, at the line of the function.
 
     Args:
         sample: How it is tried.
-        shader: A reduction, a scan, a window or a normalization.
-        arrays: What the sample gives it, floats as float64.
-        attrs: The attributes that it gives it.
+        combined: What the sample has it combine.
     """
-    tried = _Tried(shader, sample, arrays, attrs)
-    has_append = "append" in shader.source.functions
+    tried = _Tried(sample, combined)
+    has_append = "append" in combined.shader.source.functions
     found: dict[tuple[str, bool], Finding] = {}
     with np.errstate(all="ignore"):
         for law in laws_of(tried.form, tried.elements, has_append=has_append):
@@ -159,17 +155,10 @@ def broken_laws(
 class _Tried:
     """The functions of a shader on elements of a sample."""
 
-    def __init__(
-        self,
-        shader: ShaderKernel,
-        sample: Sample,
-        arrays: Sequence[Array],
-        attrs: Mapping[str, Any],
-    ) -> None:
-        self.shader, self.sample = shader, sample
-        form = form_of(shader)
-        assert form is not None
-        self.form = form
+    def __init__(self, sample: Sample, combined: Combined) -> None:
+        shader, arrays, attrs = combined.shader, combined.arrays, combined.attrs
+        self.shader, self.sample, self.form = shader, sample, combined.form
+        form = combined.form
         dtype = str(arrays[0].dtype)
         made, base = derived_by(shader, dtype, (), None)
         assert isinstance(base, Accumulation)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.derived.host_kernels import Rows
-from wgsl_kernels.bench.laws.trials import trials
+from wgsl_kernels.bench.laws.trials import DRAWN, trials
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+    from wgsl_kernels.bench.laws.combined import Combined
     from wgsl_kernels.testing.sample import Sample
 
     Array = np.ndarray[Any, Any]
@@ -50,37 +50,32 @@ class PatternedRows:
     arrays: tuple[Array, ...]
 
 
-def patterned(
-    shader: ShaderKernel, sample: Sample, attrs: Mapping[str, Any]
-) -> Iterator[PatternedRows]:
+def patterned(sample: Sample, combined: Combined) -> Iterator[PatternedRows]:
     """Yield a sample with rows of which most have none: no number is outside of what it states.
 
     Args:
-        shader: A reduction, a scan, a window or a normalization.
-        sample: Its sample, whose first tensor is what is combined.
-        attrs: The attributes that it gives the kernel.
+        sample: A sample whose first tensor is what is combined.
+        combined: What it has a kernel combine.
     """
     if sample.make is not None or sample.values is not None or not sample.shapes:
         return
     first, *others = arrays_for(sample)
     if first.dtype not in (np.float32, np.int32) or not first.size:
         return
-    found = trials(sample, first, first.size)
-    seen: set[str] = set()
+    found = trials(sample, first, first.size, count=1)
+    seen = {DRAWN}
     for column, (what, is_far) in enumerate(zip(found.patterns, found.is_far, strict=True)):
         if not is_far and what not in seen:
             seen.add(what)
             x = found.values[:, column].reshape(first.shape)
             yield PatternedRows("wrong-values", what, sample, (x, *others))
-    if shader.form != "window":
-        yield from _long(shader, sample, attrs)
+    if combined.form != "window":
+        yield from _long(sample, combined)
 
 
-def _long(
-    shader: ShaderKernel, sample: Sample, attrs: Mapping[str, Any]
-) -> Iterator[PatternedRows]:
+def _long(sample: Sample, combined: Combined) -> Iterator[PatternedRows]:
     """Yield a sample with long rows of few kinds of numbers, and with coefficients near 1."""
-    rows = Rows.of(shader, list(sample.shapes), attrs)
+    rows = Rows.of(combined.shader, list(sample.shapes), combined.attrs)
     if len(rows.order) - len(rows.kept) != 1:
         return
     length = rows.shape[rows.order[-1]]
@@ -98,7 +93,7 @@ def _long(
     pool = np.array(kinds if len(kinds) > 1 else draw.choice(first.ravel(), 3), first.dtype)
     few = draw.choice(pool, first.shape)
     yield PatternedRows("wrong-at-size", "of few kinds", longer, (few, *others))
-    if shader.form != "scan":
+    if combined.form != "scan":
         return
     known = {**parameters_of(inspect.unwrap(sample.f)).defaults, **sample.attrs}
     for name, value in known.items():

@@ -40,24 +40,25 @@ class Trials:
     is_far: Array
 
 
-def trials(sample: Sample, given: Array, elements: int) -> Trials:
+def trials(sample: Sample, given: Array, elements: int, count: int = COUNT) -> Trials:
     """Return trials of so many elements each.
 
     Args:
         sample: The sample, whose ranges and domains are kept.
         given: What it gives the kernel as this input.
         elements: How many elements a trial has.
+        count: How many trials have one pattern.
     """
     draw = np.random.default_rng(zlib.crc32(sample.id.encode()))
-    shape = (elements, COUNT)
+    shape = (elements, count)
     stated = _stated(sample, given)
     if stated is None or given.dtype.kind not in "fiu":
         found = [(name, one, False) for name, one in _of_pool(draw, given, shape)]
     else:
         found = list(_of_range(draw, given.dtype, *stated, shape))
     values = np.concatenate([one for _, one, _ in found], axis=1)
-    patterns = tuple([name for name, *_ in found for _ in range(COUNT)])
-    is_far = np.repeat([far for *_, far in found], COUNT)
+    patterns = tuple([name for name, *_ in found for _ in range(count)])
+    is_far = np.repeat([far for *_, far in found], count)
     return Trials(values.astype(given.dtype), patterns, is_far)
 
 
@@ -81,13 +82,14 @@ def _patterns(draw: np.random.Generator, pool: Array, shape: tuple[int, int]) ->
     yield np.take_along_axis(kinds, draw.integers(0, len(kinds), shape), axis=0)
 
 
+DRAWN = "as drawn"
 _NAMES = ("{}", "{}, all equal", "{}, of few kinds")
 
 
 def _of_pool(
     draw: np.random.Generator, given: Array, shape: tuple[int, int]
 ) -> Iterator[tuple[str, Array]]:
-    pools = {"the sample's numbers": given}
+    pools = {DRAWN: given}
     if given.dtype.kind in "fi":
         pools |= {"numbers below 0": given[given < 0], "numbers above 0": given[given > 0]}
         pools |= {"zeros": given[given == 0]}
@@ -118,7 +120,7 @@ def _ranges(
 ) -> Iterator[tuple[str, Range, bool]]:
     """Yield ranges within a range, and then beyond it; these are far where no domain has them."""
     low, high = range_
-    yield "the sample's numbers", (low, high), False
+    yield DRAWN, (low, high), False
     if low < 0 < high:
         yield "numbers below 0", (low, -1 if dtype.kind == "i" else low / 64), False
         yield "numbers above 0", (1 if dtype.kind in "iu" else high / 64, high), False

@@ -69,6 +69,7 @@ right    error   wrong-shape            a shape other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    warning nan-compared           NaN of which comparisons decide what becomes of it
+right    warning zero-sign              a zero of the other sign, or what follows from one
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps

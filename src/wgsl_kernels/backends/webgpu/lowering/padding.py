@@ -30,7 +30,32 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
 
 
-def ends_behind(
+def padded(
+    adapter: Adapter,
+    composed: Composed,
+    inputs: Sequence[Operand],
+    bound: dict[str, Argument],
+    first: int,
+) -> tuple[list[Dispatch], list[Spec]]:
+    """Have copies bound of inputs that end within an element; return what makes them, and where.
+
+    Args:
+        adapter: What it is for.
+        composed: The shader.
+        inputs: Its inputs.
+        bound: What its names are bound to, which is changed.
+        first: The number of the first buffer.
+    """
+    dispatches: list[Dispatch] = []
+    buffers: list[Spec] = []
+    for name, stride in _ends_behind(composed, inputs, bound):
+        dispatch, spec, bound[name] = _pad(adapter, bound[name], stride, first + len(buffers))
+        dispatches.append(dispatch)
+        buffers.append(spec)
+    return dispatches, buffers
+
+
+def _ends_behind(
     composed: Composed, inputs: Sequence[Operand], arguments: Mapping[str, Argument]
 ) -> tuple[tuple[str, int], ...]:
     """Return the inputs whose bindings end behind their last elements, each with its stride."""
@@ -48,7 +73,9 @@ def may_end_behind(source: Source, name: str, dtype: DType) -> bool:
     return dtype == "float16" or declared_as_vec4(source, name)
 
 
-def pad(adapter: Adapter, x: Argument, stride: int, number: int) -> tuple[Dispatch, Spec, Argument]:
+def _pad(
+    adapter: Adapter, x: Argument, stride: int, number: int
+) -> tuple[Dispatch, Spec, Argument]:
     """Return what copies a contiguous tensor, zero up to a multiple of ``stride`` bytes.
 
     Returns:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.program import Program
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -46,7 +47,7 @@ class ShaderLowering:
         call: ShaderCall,
         form: Form,
         *,
-        lowering: Callable[..., Lowered] | None = None,
+        lowering: Callable[..., Program] | None = None,
         reads: int = UNKNOWN_READS,
     ) -> None:
         """Take also what lowers the call instead of its form, and how often a free one reads."""
@@ -69,7 +70,7 @@ class ShaderLowering:
         """Return the kernel's program for the layouts of these arrays."""
         arguments = arguments_of(arrays, device.largest_binding)
         if self._lowering is not None:
-            return self._lowering(self.call, arguments, device, variant)
+            return self._lowering(self.call, arguments, device), None
         return lower(self.form, self.call, arguments, device, variant, same_buffers(arrays))
 
     def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
