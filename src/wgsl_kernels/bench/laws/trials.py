@@ -19,6 +19,8 @@ Array = np.ndarray[Any, Any]
 
 COUNT = 24
 """Trials of one pattern."""
+NEAR, FAR = 2.0**8, 2.0**14
+"""How far from 0 numbers are tried beyond a range; where a domain has them, farther, too."""
 FARTHEST = 1e30
 """How far from 0 numbers are tried at most: sums and squares of a few are finite in float64."""
 BITS = 20
@@ -126,10 +128,11 @@ def _ranges(
         yield "numbers above 0", (1 if dtype.kind in "iu" else high / 64, high), False
     if dtype.kind != "f":
         return
-    least, most = domain or ((-FARTHEST if low < 0 else 0.0), (FARTHEST if high > 0 else 0.0))
-    least, most = max(least, -FARTHEST), min(most, FARTHEST)
+    end = FARTHEST if domain else FAR
+    least, most = domain or (-end if low < 0 else low, end if high > 0 else high)
+    least, most = max(least, -end), min(most, end)
     beyond: dict[Range, str] = {}
-    for size in (256.0, 2.0**14, FARTHEST):
+    for size in (NEAR, FAR, FARTHEST):
         if most > high:
             beyond[max(least, min(most, size) / 4), min(most, size)] = "large numbers"
         if least < low:
