@@ -11,22 +11,18 @@ from wgsl_kernels.backends.derived.host_kernels import GradientTwin
 from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.products.form import ProductForm
+from wgsl_kernels.bench.laws.combined import kernel_call
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
-from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.engine.registry.gradients import find_rule
-from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.testing.gradients.evaluation import (
     UpstreamGradients,
     gradients_of,
-    outputs_of,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import arrays_for, call_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -34,7 +30,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.derived.twins import Twin
     from wgsl_kernels.bench.checking.subject import Subject
-    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.testing.gradients.evaluation import Array
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -66,7 +61,7 @@ def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         twins = twins_of(shader)
     except WgslKernelsError:  # it has another form, or does what is not followed
         return
-    call = _call(subject.name, sample)
+    call = kernel_call(subject.name, sample)
     if call is None or not twins:
         return
     arrays, attrs = call
@@ -82,28 +77,6 @@ def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         return
     finally:
         before.restore()  # without what the gradient of a product registered
-
-
-def _call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | None:
-    """Return what a sample gives the kernel, None where it does not run it once on its inputs."""
-    found: list[tuple[list[Array], dict[str, Any]]] = []
-    declared = find_signature(name)
-
-    def note(call: KernelRun, proceed: Proceed) -> Result:
-        if call.name == name and all(isinstance(one, Tensor) for one in call.inputs):
-            attrs = call.attrs if declared is None else declared.check_attrs(call.attrs)
-            found.append(([one.numpy() for one in call.inputs], attrs))
-        return proceed(call)
-
-    try:
-        with double_precision(), engine().intercept(note):
-            outputs_of(
-                call_of(sample),
-                [wide_tensor(one) for one in arrays_for(sample)],
-            )
-    except Exception:  # said where values are compared
-        return None
-    return found[0] if len(found) == 1 else None
 
 
 def _at(

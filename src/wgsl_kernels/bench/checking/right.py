@@ -326,6 +326,18 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
 
 
+def rows(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample whose elements are combined with rows that show what accumulators forget."""
+    for code, case in specials.rows(sample):
+        with cases.quiet():
+            try:
+                exact = exact_of(case.sample, case.arrays)
+            except Exception:  # a shape rule, or NumPy, refused the case
+                continue
+            if all(np.isfinite(one.astype(np.float32)).all() for one in exact):
+                yield judged(subject, case, "webgpu", code)
+
+
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with integers at their edges, where a kernel computes with them.
 

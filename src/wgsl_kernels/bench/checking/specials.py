@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.bench.checking.cases import Case, grossly
+from wgsl_kernels.bench.laws.combined import combined_by
+from wgsl_kernels.bench.laws.rows import patterned
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
@@ -116,6 +118,16 @@ def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]
     """Return those of the values that a tensor's domain has."""
     domain = sample.domains[number]
     return [one for one in values if domain is None or domain[0] <= one <= domain[1]]
+
+
+def rows(sample: Sample) -> Iterator[tuple[str, Case]]:
+    """Yield a sample whose elements are combined with rows of one sign, equal ones, long ones.
+
+    With each is what wrong values are called there; they are held to what no roundings explain.
+    """
+    combined = combined_by(sample)
+    for one in () if combined is None else patterned(sample, combined):
+        yield one.code, Case(grossly(one.sample), one.what, one.arrays, is_unforeseen=True)
 
 
 def edges(sample: Sample) -> Iterator[Case]:

@@ -82,6 +82,8 @@ right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
 right    warning adapter-limit          loops that end, after more rounds than some adapters run
 right    warning bound-wider-than-result a bound that roundings make wider than the result
+right    error   broken-law             an accumulator that init, another grouping or order changes
+right    warning broken-law-at-extreme  the same beyond the sample's range
 right    error   lost-digits            values whose digits the shader's own formula loses
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
 gradient error   wrong-gradient         a gradient that differences contradict
