@@ -34,7 +34,7 @@ class Case:
             zeros of the other sign.
         is_unforeseen: Whether a bound that the sample states may not know of such a call.
         is_meant: Whether a signature that takes the call must say the shape that comes of it; one
-            may take lengths that do not fit each other, or an attribute of 0, unasked.
+            may take an attribute of 0, or of the other sign, unasked.
     """
 
     sample: Sample
