@@ -146,6 +146,10 @@ def _judged(
     if code == "wrong-at-extreme":
         if np.asarray(wrong.got).dtype.kind in "biu":
             return []  # a choice by numbers that are rounded may fall either way
+        if not subject.is_map and leeway.is_within_sums(
+            case.sample, case.arrays, run, alternatives
+        ):
+            return []
         if case.what == "halves" and leeway.is_wrong_though_bounded(
             case.sample, case.arrays, alternatives
         ):
@@ -154,14 +158,17 @@ def _judged(
         words = f"{wrong.what}."
     else:
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
-    if code == "wrong-nonfinite":
+    may_cancel = code == "wrong-nonfinite" and not subject.is_map
+    if may_cancel and leeway.is_of_infinities(case.arrays, run, alternatives):
+        code, words = "nan-of-infinities", f"{words} {_CANCELS}"
+    elif code == "wrong-nonfinite":
         is_open = portable.is_open_to_nan(subject, case.sample)
         if is_open and leeway.is_reached(case.sample, case.arrays, run, alternatives):
             code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
         *((("bound", run.words),) if run.words else ()),
-        *(_excluded_by(case) if code in ("wrong-nonfinite", "nan-compared") else ()),
+        *(_excluded_by(case) if code in _NONFINITE else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
         *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
@@ -202,6 +209,8 @@ def _excluded_by(case: Case) -> tuple[tuple[str, str], ...]:
     return (("unless", f"Sample(..., special=({case.what!r},)) says that these may be anything"),)
 
 
+_NONFINITE = ("wrong-nonfinite", "nan-compared", "nan-of-infinities")
+_CANCELS = "Whether infinities cancel to NaN depends on the order of a formula's sums."
 _OPEN = (
     "A comparison decides, or a function made of comparisons, and WGSL leaves open what these give "
     "for it. Ask is_nan of wgsl_kernels::lib::safe_math before."

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.bench.comparison.checks import only
@@ -73,6 +74,12 @@ class Subject:
         """The kernel's shader, where it is one."""
         func = None if self.kernel is None else self.kernel.func
         return func if isinstance(func, ShaderKernel) else None
+
+    @functools.cached_property
+    def is_map(self) -> bool:
+        """Whether the shader computes each element of its results from one of each input."""
+        shader = self.shader
+        return shader is not None and classify(shader.source, shader.form) == "map"
 
     @property
     def origin(self) -> Origin | None:

@@ -44,6 +44,7 @@ compiles error   does-not-compile       the compiler refuses the text
 compiles error   over-default-limits    more than every WebGPU device allows
 compiles warning misspelt-hook          a function with nearly the name of a hook
 compiles warning no-samples             a kernel that nothing tries
+compiles warning no-such-kernel         a signature or gradient of a name that no kernel has
 portable error   non-uniform-barrier    a barrier that some invocations of a workgroup may not reach
 portable error   reserved-word          a name that WGSL keeps for itself
 portable error   literal-overflow       a constant that its type cannot hold
@@ -69,6 +70,7 @@ right    error   wrong-shape            a shape other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    warning nan-compared           NaN of which comparisons decide what becomes of it
+right    warning nan-of-infinities      infinity where the CPU kernel's infinities cancel to NaN
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps

@@ -1,0 +1,109 @@
+"""The cases that a check makes of a sample, and what is held against a kernel in each of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import wgsl_kernels as wk
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing import Sample, check_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.gpu
+
+
+@pytest.fixture(autouse=True)
+def _own_kernels() -> Iterator[None]:
+    before = take_snapshot()
+    yield
+    before.restore()
+
+
+def codes(
+    cpu: Callable[..., Any], shader: str, sample: dict[str, Any], sections: Any = ("right",),
+    rule: Callable[..., Any] = lambda x, /: x.like(), **options: Any,
+) -> dict[str, str]:  # fmt: skip
+    """Return the codes that a check of a kernel finds, each with how grave it is."""
+    wk.register_kernel("Tried", "cpu", cpu, signature=rule)
+    wk.wgsl_kernel("Tried", shader, **options)
+    f = lambda *xs, **attrs: wk.run("Tried", *xs, **attrs)  # noqa: E731
+    report = check_kernel("Tried", [Sample("Tried", f, **sample)], sections=sections)
+    return {one.code: one.severity for one in report.findings}
+
+
+PRODUCT = """
+struct Params { x_shape: vec2<u32> }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(8, 8)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let n = params.x_shape.x;
+  if (id.x >= n || id.y >= n) { return; }
+  var sum = 0.0;
+  for (var k = 0u; k < n; k++) { sum += x[id.y * n + k] * x[k * n + id.x]; }
+  y[id.y * n + id.x] = SUM;
+}
+"""
+
+
+def squared(x: wk.Spec, /) -> wk.Spec:
+    if len(x.shape) != 2 or x.shape[0] != x.shape[1]:
+        raise wk.ShapeError("Tried: want a square")
+    return x.like()
+
+
+@pytest.mark.parametrize(
+    ("cpu", "last", "found"),
+    [
+        (lambda x: x @ x, "sum", {}),
+        (
+            lambda x: np.logaddexp(x @ x, 0),
+            "log(1.0 + exp(sum))",
+            {"wrong-at-extreme": "warning"},
+        ),
+    ],
+)
+def test_sums_whose_huge_terms_cancel_are_right(
+    cpu: Callable[..., Any], last: str, found: dict[str, str]
+) -> None:
+    shader = PRODUCT.replace("SUM", last)
+    facts = {"shapes": ((16, 16),), "rtol": 1e-3, "atol": 1e-3, "special": ("NaN", "+Inf", "-Inf")}
+
+    assert codes(cpu, shader, facts, rule=squared, groups=lambda x_shape: (
+        -(-x_shape[0] // 8), -(-x_shape[0] // 8)
+    )) == found  # fmt: skip
+
+
+VARIANCE = """
+struct Moments { n: f32, mean: f32, m2: f32 }
+fn init() -> Moments { return Moments(0.0, 0.0, 0.0); }
+fn lift(x: T) -> Moments { return Moments(1.0, x, 0.0); }
+fn combine(a: Moments, b: Moments) -> Moments {
+  let n = a.n + b.n;
+  if (n == 0.0) { return a; }
+  let d = b.mean - a.mean;
+  let part = b.n / n;
+  return Moments(n, a.mean + d * part, a.m2 + b.m2 + d * d * a.n * part);
+}
+fn finish(a: Moments, n: u32) -> T { return a.m2 / f32(n); }
+"""
+
+
+def test_infinities_that_cancel_by_another_order_are_no_matter_of_comparisons() -> None:
+    def rule(x: wk.Spec, /, *, axis: int = -1) -> wk.Spec:
+        if not x.shape or not x.shape[-1] or axis % len(x.shape) != len(x.shape) - 1:
+            raise wk.ShapeError("Tried: want rows")
+        return x.like(shape=x.shape[:-1])
+
+    found = codes(
+        lambda x, *, axis: np.var(x, axis=axis), VARIANCE,
+        {"shapes": ((3, 6),), "rtol": 1e-3, "atol": 1e-4, "attrs": {"axis": -1}}, rule=rule,
+    )  # fmt: skip
+
+    assert found == {"nan-of-infinities": "warning"}
