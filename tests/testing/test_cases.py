@@ -108,3 +108,26 @@ def test_infinities_that_cancel_by_another_order_are_no_matter_of_comparisons() 
     )  # fmt: skip
 
     assert found == {"nan-of-infinities": "warning"}
+
+
+@pytest.mark.parametrize("domain", [None, (-1000, 1000)])
+def test_wrong_values_inside_of_a_stated_domain_are_errors(domain: Any) -> None:
+    found = codes(
+        lambda x: np.logaddexp(x, 0), "fn op(x: T) -> T { return log(1.0 + exp(x)); }",
+        {"shapes": ((4, 4),), "rtol": 1e-5, "atol": 1e-6, "domain": domain, "special": ("NaN",)},
+        ("right", "gradient"), dtypes=("float32",), gradient="derive",
+    )  # fmt: skip
+
+    if domain:
+        assert found.items() >= {"wrong-in-domain": "error", "gradient-parity": "error"}.items()
+    else:
+        assert set(found.values()) == {"warning"}
+
+
+def test_integers_below_zero_are_tried_though_none_is_drawn() -> None:
+    shader = "fn op(x: i32) -> i32 { return (x << 5u) | (x >> 27u); }"
+    facts = {"shapes": ((20,),), "dtypes": "int32", "low": 0, "high": 1000}
+    cpu = lambda x: (x << 5 | x.view(np.uint32) >> 27).astype(x.dtype)  # noqa: E731
+
+    assert codes(cpu, shader, facts, dtypes=("int32",)) == {"wrong-at-edge": "error"}
+    assert codes(cpu, shader, {**facts, "domain": (0, 1000)}, dtypes=("int32",)) == {}

@@ -118,7 +118,8 @@ def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             want = _attempt(functools.partial(double_gradients, f, case.arrays, weights))
             with only("webgpu", sample):
                 got = _attempt(functools.partial(_of_values, f, case.arrays, weights))
-        code = "gradient-parity" if case.what == "zeros" else "gradient-at-extreme"
+        is_inside = case.what == "zeros" or specials.is_in_domain(case)
+        code = "gradient-parity" if is_inside else "gradient-at-extreme"
         yield _made_nonfinite(subject, case, want or [], got or [], code)
 
 

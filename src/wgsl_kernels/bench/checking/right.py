@@ -154,6 +154,8 @@ def _judged(
             case.sample, case.arrays, alternatives
         ):
             code = "wrong-though-bounded"
+        elif specials.is_in_domain(case):
+            code = "wrong-in-domain"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:

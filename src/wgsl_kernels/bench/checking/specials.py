@@ -94,6 +94,13 @@ def _held(array: Array, values: Sequence[float]) -> list[float]:
     ]
 
 
+def is_in_domain(case: Case) -> bool:
+    """Say whether a sample states a domain for each of its floats, so that a case is inside."""
+    pairs = zip(case.sample.input_dtypes, case.sample.domains, strict=True)
+    domains = [domain for dtype, domain in pairs if dtype.startswith("float")]
+    return bool(domains) and None not in domains
+
+
 def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]:
     """Return those of the values that a tensor's domain has."""
     domain = sample.domains[number]
@@ -103,8 +110,8 @@ def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]
 def edges(sample: Sample) -> Iterator[Case]:
     """Yield the sample with integers at their edges: least, largest, -1, 0, widths of shifts.
 
-    Numbers below 0 are left out of an input that is drawn from 0 on. Of several integers each edge
-    meets each; where all of that is refused, as indices are, one input alone has them.
+    A domain alone leaves some out: what a sample draws says nothing of the rest. Of several integers
+    each edge meets each; where all of that is refused, as indices are, one input alone has them.
     """
     if sample.values is not None or sample.make is not None or "edges" in sample.special:
         return
@@ -182,10 +189,8 @@ def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
-    wanted = [0, info.max, 31, 1, 32, 33]
-    if ranges_of(sample)[number][0] < 0:
-        wanted = [info.min, -1, *wanted]
-    return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
+    below = [info.min, -1] if info.min else []
+    return [int(one) for one in _inside(sample, number, [*below, 0, info.max, 31, 1, 32, 33])]
 
 
 def _cycled(values: Array, edges: Sequence[int], turn: int) -> Array:

@@ -80,6 +80,7 @@ right    error   order-dependent        other bits where invocations come in ano
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
+right    error   wrong-in-domain        values outside of the bound inside of the stated domain
 right    warning adapter-limit          loops that end, after more rounds than some adapters run
 right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    error   lost-digits            values whose digits the shader's own formula loses
