@@ -12,11 +12,14 @@ import numpy as np
 
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
@@ -170,3 +173,33 @@ def is_complex_all_through(case: Case) -> bool:
         return False
     with quiet():
         return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
+
+
+def behind_another(values: Array) -> Tensor:
+    """Return the values behind others, in one buffer."""
+    if values.ndim == 0 or values.dtype == object:
+        return tensor(values)
+    poison = np.full_like(values[:1], np.nan if values.dtype.kind in "fc" else 1)
+    if not poison.size:
+        return tensor(values)
+    return tensor(np.concatenate([poison, values]))[1:]
+
+
+def with_equal_rows(case: Case) -> Case | None:
+    """Return the case with inputs that are equal along their first axis."""
+    if not any(one.ndim and one.shape[0] > 1 and one.dtype != object for one in case.arrays):
+        return None
+    if case.sample.values is not None:
+        return None
+    arrays = tuple(
+        np.broadcast_to(one[:1], one.shape).copy() if one.ndim else one for one in case.arrays
+    )
+    return Case(case.sample, "broadcast", arrays)
+
+
+def as_one_row(values: Array) -> Tensor:
+    """Return equal rows as one row that is seen several times."""
+    is_view = values.ndim and values.shape[0] > 1 and values.dtype != object
+    if not is_view or not (values == values[:1]).all():
+        return tensor(values)
+    return shape_ops.broadcast_to(tensor(values[:1].copy()), values.shape)

@@ -43,7 +43,6 @@ from wgsl_kernels.engine.environment.errors import (
 )
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, call_of, tensors_for
 
@@ -292,7 +291,10 @@ FOLDED = 1030
 
 
 def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample of several workgroups where grids fold at two, as large ones do."""
+    """Check a sample of several workgroups where grids fold at two, as large ones do.
+
+    An author's own grid folds as it says: where the shader seems not to know, that is tried.
+    """
     if sample.values is not None:
         return
     for case in (sizes.resized(sample, {one: FOLDED}) for one in sizes.lengths_of(sample)):
@@ -305,7 +307,10 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
             yield explained(subject, case, found)
-        return
+        break
+    large = portable.unfolded(subject, sample)
+    if large is not None:
+        yield judged(subject, large, "webgpu", "wrong-where-folded")
 
 
 def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -313,13 +318,13 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     case = cases.plain(sample)
     makers: dict[str, Callable[[Array], Tensor]] = {
         **{name: make for name, make in LAYOUTS.items() if name != "default"},
-        "offset": _offset,
+        "offset": cases.behind_another,
     }
     for name, make in makers.items():
         yield judged(subject, case, "webgpu", "wrong-view", make, name)
-    wide = _broadcast_values(case)
+    wide = cases.with_equal_rows(case)
     if wide is not None:
-        yield judged(subject, wide, "webgpu", "wrong-view", _broadcast)
+        yield judged(subject, wide, "webgpu", "wrong-view", cases.as_one_row)
 
 
 def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -464,33 +469,3 @@ def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
         found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
     held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
     return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]
-
-
-def _offset(values: Array) -> Tensor:
-    """Return the values behind others, in one buffer."""
-    if values.ndim == 0 or values.dtype == object:
-        return tensor(values)
-    poison = np.full_like(values[:1], np.nan if values.dtype.kind in "fc" else 1)
-    if not poison.size:
-        return tensor(values)
-    return tensor(np.concatenate([poison, values]))[1:]
-
-
-def _broadcast_values(case: Case) -> Case | None:
-    """Return the case with inputs that are equal along their first axis."""
-    if not any(one.ndim and one.shape[0] > 1 and one.dtype != object for one in case.arrays):
-        return None
-    if case.sample.values is not None:
-        return None
-    arrays = tuple(
-        np.broadcast_to(one[:1], one.shape).copy() if one.ndim else one for one in case.arrays
-    )
-    return cases.Case(case.sample, "broadcast", arrays)
-
-
-def _broadcast(values: Array) -> Tensor:
-    """Return equal rows as one row that is seen several times."""
-    is_view = values.ndim and values.shape[0] > 1 and values.dtype != object
-    if not is_view or not (values == values[:1]).all():
-        return tensor(values)
-    return shape_ops.broadcast_to(tensor(values[:1].copy()), values.shape)
