@@ -131,3 +131,54 @@ def test_integers_below_zero_are_tried_though_none_is_drawn() -> None:
 
     assert codes(cpu, shader, facts, dtypes=("int32",)) == {"wrong-at-edge": "error"}
     assert codes(cpu, shader, {**facts, "domain": (0, 1000)}, dtypes=("int32",)) == {}
+
+
+COUNTS = """
+struct Params { x_size: u32, bins: i32 }
+@group(0) @binding(0) var<storage, read> x: array<i32>;
+@group(0) @binding(1) var<storage, read_write> y: array<atomic<i32>>;
+@group(0) @binding(2) var<uniform> params: Params;
+const MOST = 64u;
+var<workgroup> local: array<atomic<i32>, MOST>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(local_invocation_index) lane: u32,
+        @builtin(num_workgroups) groups: vec3<u32>) {
+  atomicStore(&local[lane], 0);
+  workgroupBarrier();
+  let i = AT;
+  if (i < params.x_size && x[i] >= 0 && x[i] < params.bins) { atomicAdd(&local[x[i]], 1); }
+  workgroupBarrier();
+  if (i32(lane) < params.bins) { atomicAdd(&y[lane], atomicLoad(&local[lane])); }
+}
+"""
+FOLDED = "id.x + id.y * groups.x * 64u"
+
+
+def counted(most: int, at: str, folds: bool) -> dict[str, str]:
+    def rule(x: wk.Spec, /, *, bins: int = 8) -> wk.Spec:
+        if not 1 <= bins <= most:
+            raise wk.ArgumentError("Tried: bins")
+        return x.like(shape=(bins,))
+
+    def groups(x_size: int) -> tuple[int, int]:
+        count = -(-x_size // 64)
+        return (min(count, 65535), -(-count // 65535)) if folds else (count, 1)
+
+    return codes(
+        lambda x, *, bins: np.bincount(x[(x >= 0) & (x < bins)], minlength=bins).astype(x.dtype),
+        COUNTS.replace("AT;", f"{at};"),
+        {"shapes": ((300,),), "dtypes": "int32", "low": -2, "high": 11, "attrs": {"bins": 8}},
+        ("portable", "right"), rule, groups=groups, init={"y": 0}, dtypes=("int32",),
+    )  # fmt: skip
+
+
+def test_attributes_are_tried_as_large_as_the_arrays_of_a_shader() -> None:
+    assert counted(64, FOLDED, True) == {}
+    assert counted(1000, FOLDED, True).keys() == {"wrong-for-attribute", "out-of-bounds-read"}
+
+
+def test_grids_of_an_author_are_tried_where_they_fold() -> None:
+    found = counted(64, "id.x", True)
+
+    assert found == {"unfolded-grid": "warning", "wrong-where-folded": "error"}
+    assert counted(64, FOLDED, False) == {"grid-limit": "note"}

@@ -104,17 +104,22 @@ def varied(sample: Sample) -> Iterator[Case]:
 
     Those that its function has defaults for are varied, too; the signature may refuse a value.
     """
-    parameters = parameters_of(inspect.unwrap(sample.f))
-    defaults = {one: parameters.defaults.get(one) for one in parameters.keyword_only}
     arrays = tuple(arrays_for(sample))
     rank = max((one.ndim for one in arrays), default=0)
-    for name, value in {**defaults, **sample.attrs}.items():
+    for name, value in attributes_of(sample).items():
         for other in _others(name, value, rank):
             changed = replace(sample, attrs={**sample.attrs, name: other})
             if sample.bound is not None:
                 changed = grossly(changed)
             is_meant = isinstance(other, (bool, tuple)) or name in AXES or other > 0
             yield Case(changed, f"{name}={other}", arrays, is_unforeseen=True, is_meant=is_meant)
+
+
+def attributes_of(sample: Sample) -> dict[str, Any]:
+    """Return the attributes that a sample has, and those that its function has defaults for."""
+    parameters = parameters_of(inspect.unwrap(sample.f))
+    defaults = {one: parameters.defaults.get(one) for one in parameters.keyword_only}
+    return {**defaults, **sample.attrs}
 
 
 AXES = ("axis", "dim", "axes")

@@ -388,6 +388,10 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     for case in defined(sample):
         found = judged(subject, case, "webgpu", "wrong-for-attribute")
         yield [one for one in found if one.code in ("wrong-for-attribute", "wrong-shape")]
+    for case in specials.beyond_arrays(sample, subject.array_lengths):
+        found = judged(subject, case, "webgpu", "wrong-for-attribute")
+        wrong = [one for one in found if one.code == "wrong-for-attribute"]
+        yield explained(subject, case, wrong) or (_outside(subject, case) if not found else [])
 
 
 def defined(sample: Sample) -> Iterator[Case]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.bench.checking.cases import AXES, Case, attributes_of
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
@@ -155,6 +156,27 @@ def indices(sample: Sample) -> Iterator[Case]:
                 for at, other in enumerate(arrays)
             ]
             yield Case(sample, f"no indices in input {number}", tuple(mixed))
+
+
+def beyond_arrays(sample: Sample, lengths: Sequence[int]) -> Iterator[Case]:
+    """Yield the sample with integer attributes as large as a shader's own arrays, and by 1 larger.
+
+    Integers among its inputs are beside these lengths, too.
+    """
+    whole = [name for name, value in attributes_of(sample).items() if type(value) is int]
+    counts = [name for name in whole if name not in AXES]
+    for name in counts if sample.values is None and sample.make is None else ():
+        for value in (one + more for one in lengths for more in (0, 1)):
+            changed = replace(sample, attrs={**sample.attrs, name: value})
+            arrays = [
+                _cycled(one, near, 0)
+                if one.dtype.kind in "iu"
+                and one.size
+                and (near := [int(v) for v in _inside(sample, n, [value - 1, value, value + 1])])
+                else one
+                for n, one in enumerate(arrays_for(sample))
+            ]
+            yield Case(changed, f"{name}={value}", tuple(arrays), is_unforeseen=True)
 
 
 FAR_MEAN = 512.0
