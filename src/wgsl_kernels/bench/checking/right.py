@@ -466,10 +466,12 @@ def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
     found = judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]
     if broken:
+        stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
         words = (
-            f"coverage() claims {dtype}, for which it does not compile: {broken[0].words} "
-            'Write the formula in T, or pass dtypes=["float32"].'
+            f"{'dtypes= names' if stated else 'coverage() claims'} {dtype}, for which it does not "
+            f'compile: {broken[0].words} Write the formula in T, or pass dtypes=["float32"].'
         )
-        found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
+        code = "stated-dtype" if stated else "claimed-dtype"
+        found = [replace(broken[0], code=code, words=words)]
     held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
     return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]

@@ -73,6 +73,7 @@ right    error   wrong-nonfinite        NaN or infinity that is lost, or comes f
 right    warning nan-compared           NaN of which comparisons decide what becomes of it
 right    warning nan-of-infinities      infinity where the CPU kernel's infinities cancel to NaN
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
+right    error   stated-dtype           a dtype that dtypes= names and that does not compile
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
 right    error   wrong-captured         other bits where the kernel is replayed
