@@ -88,6 +88,18 @@ def test_bias_and_activation_ride_in_a_product_and_a_convolution() -> None:
         np.testing.assert_array_equal(f().numpy(), before)
 
 
+def test_a_sum_follows_the_later_of_two_kernels_that_it_reads() -> None:
+    x, w, b = values(8, 12), values(12, 12), values(12)
+
+    def residual() -> wk.Tensor:
+        y = wk.softmax(x)
+        return y + (y @ w + b)
+
+    expected = labels(residual) and residual().numpy()
+    assert labels(residual) == ["Softmax", "BatchMatMul + Add + Add"]
+    np.testing.assert_array_equal(residual().numpy(), expected)
+
+
 def test_softmax_takes_scale_and_mask_along() -> None:
     x, mask = values(16, 33), values(1, 33)
 

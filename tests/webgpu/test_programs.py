@@ -218,7 +218,7 @@ def test_clearing_an_output_is_a_dispatch(device: Device) -> None:
     shader = ShaderKernel("Own", text, HERE, init={"y": 3.0})
     cleared = ShaderCall(shader, ("x",), {}, (Spec((50,), "float32"),), ("y",))
 
-    program, _ = lower_free(cleared, [given(0, (50,))], device)
+    program = lower_free(cleared, [given(0, (50,))], device)
 
     fill, own = program.dispatches
     assert fill.kernels == ("Fill",)

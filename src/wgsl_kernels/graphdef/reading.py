@@ -61,10 +61,10 @@ def read_graph(file: TfjsGraphFile) -> Graph:
             reads what no node gives; nodes wait for one another; a constant has no weight.
         ValueError: The JSON is not of the form that a ``GraphDef`` has.
     """
-    return _GraphReader(file).graph()
+    return _GraphDefReader(file).graph()
 
 
-class _GraphReader:
+class _GraphDefReader:
     def __init__(self, file: TfjsGraphFile) -> None:
         self._nodes: dict[str, dict[str, Any]] = {}
         for node in file.graph["node"]:

@@ -124,7 +124,7 @@ class KernelScript:
             _in_vain(kind, name, tables[kind][name].origin, self.kernels)
             for kind, names in self._others.items()
             for name in names
-            if name in tables[kind] and name not in kernel_names()
+            if name in tables[kind] and name not in kernel_names() and not self.findings
         ]
         return [*untried, *vain]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
@@ -52,7 +53,7 @@ class Chooser:
     def choose(
         self,
         shape_class: ShapeClass,
-        names: Iterable[str] | Mapping[str, Candidate],
+        names: tuple[str, ...] | Mapping[str, Candidate],
         static: str,
         run: Callable[[str], object],
         work: float,
@@ -71,16 +72,21 @@ class Chooser:
             work: Multiply-adds or elements of one run, about.
             slots: The module that fills the templates' slots, as for `dispatch`.
         """
-        file = self._origin.file
-        if not isinstance(names, Mapping):
-            names = {name: Candidate(file) for name in names}
+        read = partial(self._hash_of, slots)
+        if isinstance(names, Mapping):
+            return self.decide(Choice(self._kernel, shape_class, names, static, read, work), run)
+        key = (shape_class, names, static, work)
+        found = self._ready[key]
+        if found is None:
+            named = {name: Candidate(self._origin.file) for name in names}
+            made = Choice(self._kernel, shape_class, named, static, read, work)
+            found = self._ready.keep(key, made)
+        return self.decide(found, run)
 
-        def read(path: str) -> str:
-            if path == file:
-                return hash_of(linecache.getlines(file))
-            return self._sources.template(path, slots).hash
-
-        return self.decide(Choice(self._kernel, shape_class, names, static, read, work), run)
+    def _hash_of(self, slots: str | Text | None, path: str) -> str:
+        if path == self._origin.file:
+            return hash_of(linecache.getlines(path))
+        return self._sources.template(path, slots).hash
 
     def configure(
         self,

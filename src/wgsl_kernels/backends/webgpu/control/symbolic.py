@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilog
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
+from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.fusion.parts import Fused
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, Settings
@@ -306,8 +305,21 @@ class SymbolicGpu(Gpu):
         given = {name: self.known(one) for name, one in arrays.items()}
 
         def lowered() -> Program:
-            more = groups, constants, windows, notes, slots is not None
-            return self._lowered(source, given, params or {}, *more)
+            largest = self.device.largest_binding
+            return lower_custom(
+                self._kernel,
+                source,
+                {name: _argument(one).within(largest) for name, one in given.items()},
+                self.device,
+                params=self.plain_fields(params or {}),
+                groups=groups,
+                constants=constants,
+                windows=windows,
+                is_whole=slots is not None,
+                is_ours=self._origin.is_ours,
+                first_buffer=len(record.buffers),
+                notes=notes,
+            )
 
         program = lowered()
         if program.packed:
@@ -422,33 +434,6 @@ class SymbolicGpu(Gpu):
                 "make arrays anew in each run."
             )
         return array
-
-    def _lowered(
-        self,
-        source: Source,
-        arrays: Mapping[str, GpuArray],
-        params: Mapping[str, Any],
-        groups: Sequence[int] | None,
-        constants: Mapping[str, float] | None,
-        windows: Mapping[str, tuple[int, int]] | None,
-        notes: Sequence[str],
-        is_whole: bool,
-    ) -> Program:
-        largest = self.device.largest_binding
-        return lower_custom(
-            self._kernel,
-            source,
-            {name: _argument(one).within(largest) for name, one in arrays.items()},
-            self.device,
-            params=self.plain_fields(params),
-            groups=groups,
-            constants=constants,
-            windows=windows,
-            is_whole=is_whole,
-            is_ours=self._origin.is_ours,
-            first_buffer=len(self._record.buffers),
-            notes=notes,
-        )
 
 
 def _not_run(name: str) -> NoReturn:

@@ -170,6 +170,20 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: FusionGrou
     return mine
 
 
+def is_pending_input(array: GpuArray, arrays: Sequence[GpuArray]) -> bool:
+    """Say whether a pending array is read to make one of these, maybe through others."""
+    seen: set[int] = set()
+    stack: list[Any] = [*arrays]  # whose inputs may be None
+    while stack:
+        for one in stack.pop().inputs:
+            if one is array:
+                return True
+            if one.op is not None and id(one) not in seen:
+                seen.add(id(one))
+                stack.append(one)
+    return False
+
+
 def pending_cost(arrays: list[Any], most: int) -> int:
     """Return what the pending arrays weigh that these depend on; ``most`` or more if too much."""
     cost = 0

@@ -20,13 +20,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.program import Program
 
-_LOWER: dict[Form, Callable[..., Lowered]] = {
-    "reduce": lower_reduce,
-    "scan": lower_scan,
-    "window": lower_window,
-    "free": lower_free,
-}
+_ONE_WAY: dict[Form, Callable[..., Program]] = {"free": lower_free, "window": lower_window}
+_SEVERAL: dict[Form, Callable[..., Lowered]] = {"reduce": lower_reduce, "scan": lower_scan}
 
 
 def lower(
@@ -55,7 +52,9 @@ def lower(
         call = replace(call, checks_loops=True)
     if form == "map":
         return lower_map(call, arguments, adapter, shared), None
-    return _LOWER[form](call, arguments, adapter, variant)
+    if form in _ONE_WAY:
+        return _ONE_WAY[form](call, arguments, adapter), None
+    return _SEVERAL[form](call, arguments, adapter, variant)
 
 
 def must_check_loops(call: ShaderCall, form: Form, adapter: Adapter) -> bool:

@@ -286,6 +286,8 @@ def candidates_for(product: Product, layout: Vec4Axes, policy: Policy) -> Candid
         found += [Tiling(name, staged, rows, down=down) for name, down in STAGED_DOWN.items()]
     best = _largest(product, found, policy)
     blocks = _split_of(product, found, best, policy)
+    if best.shares and blocks is None and policy.multiplies_in_short(product.work):
+        best = next(one for one in found if one.shares)
     by_name = {one.name: _candidate(product.split(one), one) for one in found}
     if blocks is not None:
         by_name["split"] = _candidate(blocks, best, is_split=True)

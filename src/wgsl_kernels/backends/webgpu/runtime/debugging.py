@@ -275,7 +275,11 @@ def unwritten_finding(words: Bytes, writer: Dispatch | None) -> Finding | None:
     found = np.flatnonzero(view[: view.size // 4 * 4].view(np.uint32) == POISON)
     if not len(found):
         return None
-    what = f"word {found[0]} of the result was never written, nor {len(found) - 1} more."
+    more = f", nor were {len(found) - 1} others" if len(found) > 1 else ""
+    what = (
+        f"32-bit word {found[0]} of the result was never written{more}. Write every element, or "
+        "pass init=."
+    )
     kernel = "" if writer is None else " + ".join(writer.kernels)
     return _placed(writer, Finding("never-written", what, kernel))
 

@@ -7,7 +7,7 @@ from weakref import WeakSet
 
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
-from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup
+from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup, is_pending_input
 from wgsl_kernels.backends.webgpu.fusion.groups import lower_group
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
 from wgsl_kernels.backends.webgpu.fusion.seen import SeenStructures
@@ -128,8 +128,12 @@ class Evaluator:
         self.make(first, "what uses it has another shape or another kernel before it")
 
     def _fusible_of(self, group: FusionGroup) -> int | None:
-        """Return the leaf whose kernel the group may follow."""
-        return next((n for n in group.foreign if self._may_follow(group, n)), None)
+        """Return the leaf whose kernel the group may follow: none that another leaf is made of."""
+        others = [group.leaves[n] for n in group.foreign]
+        for n in group.foreign:
+            if self._may_follow(group, n) and not is_pending_input(group.leaves[n], others):
+                return n
+        return None
 
     def _may_follow(self, group: FusionGroup, number: int) -> bool:
         """Say whether a leaf is made by a kernel that the group may follow."""
