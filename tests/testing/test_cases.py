@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample, check_kernel
 
@@ -182,3 +183,60 @@ def test_grids_of_an_author_are_tried_where_they_fold() -> None:
 
     assert found == {"unfolded-grid": "warning", "wrong-where-folded": "error"}
     assert counted(64, FOLDED, False) == {"grid-limit": "note"}
+
+
+def test_a_dtype_that_is_stated_and_does_not_compile_is_an_error() -> None:
+    shader = "fn op(x: T) -> T { return x / (1.0f + abs(x)); }"
+    cpu = lambda x: x / (1 + np.abs(x))  # noqa: E731
+    info = find_driver("webgpu").open().info  # type: ignore[attr-defined]  # it is that backend
+    stated = codes(cpu, shader, {"shapes": ((4,),)}, dtypes=("float32", "float16"))
+    claimed = codes(cpu, shader, {"shapes": ((4,),)})
+
+    has_f16 = "shader-f16" in info.features
+    assert stated == ({"stated-dtype": "error"} if has_f16 else {})
+    assert claimed == ({"claimed-dtype": "warning"} if has_f16 else {})
+
+
+ENDLESS = """
+fn op(x: T) -> T {
+  var y = x;
+  for (var k = 1; k <= 3; ) { y *= x; }
+  return y;
+}
+"""
+
+
+def test_a_derived_kernel_that_does_not_end_is_told_at_its_loop_and_once() -> None:
+    wk.signature("Tried")(lambda x, /: x.like())
+    wk.wgsl_kernel("Tried", ENDLESS, cpu="derive", dtypes=("float32",))
+    samples = [Sample("Tried", lambda x: wk.run("Tried", x), ((n,),)) for n in (3, 4)]
+    report = check_kernel("Tried", samples, sections=("right", "gradient", "safe"))
+
+    (found,) = report.findings
+    assert found.code == "runaway-loop"
+    assert found.source.strip().startswith("for (var k = 1;")
+    assert len(report.rows) == 1
+
+
+def test_a_text_that_is_not_derived_is_shown_at_its_line() -> None:
+    shader = "fn op(x: T) -> T {\n  let k = 2;\n  return x / k;\n}\n"
+    with pytest.raises(wk.ShaderError, match=r"return x / k;\n +\^"):
+        wk.wgsl_kernel("Tried", shader, cpu="derive", dtypes=("float32",))
+
+
+@pytest.mark.parametrize(
+    ("shader", "found"),
+    [
+        ("return max(x, 0.0) + log(1.0 + exp(-abs(x)));", {"bound-wider-than-result": "warning"}),
+        ("let t = exp(-abs(x)); return max(x, 0.0) + select(log(1.0 + t), t, t < 1e-4);", {}),
+    ],
+)
+def test_digits_that_are_lost_at_an_end_of_the_range_are_told(
+    shader: str, found: dict[str, str]
+) -> None:
+    facts = {"shapes": ((4, 4),), "low": -12.0, "high": 12.0, "special": ("NaN",)}
+
+    assert codes(
+        lambda x: np.logaddexp(x, 0), f"fn op(x: T) -> T {{ {shader} }}", facts,
+        dtypes=("float32",),
+    ) == found  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a file registers: a derived gradient is part of its op, a name that no kernel has is told."""
+"""What a file registers: derived gradients are part of their op, names of no kernel are told."""
 
 from __future__ import annotations
 

@@ -91,12 +91,12 @@ GROSS = 2.0**-7
 """What a result may be off, of itself and of 1, where no bound is known to hold."""
 
 
-def grossly(sample: Sample, least: float = 1.0) -> Sample:
+def grossly(sample: Sample, least: float = 1.0, part: float = GROSS) -> Sample:
     """Return a sample whose results are held to what no roundings explain.
 
-    That is 1 part in 128 of them, or of ``least``.
+    That is 1 part in 128 of them, or of ``least``, or another part.
     """
-    return replace(sample, bound=None, rtol=GROSS, atol=GROSS * least, ulp=None)
+    return replace(sample, bound=None, rtol=part, atol=part * least, ulp=None)
 
 
 def varied(sample: Sample) -> Iterator[Case]:

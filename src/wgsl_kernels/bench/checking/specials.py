@@ -129,8 +129,8 @@ def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]
 def edges(sample: Sample) -> Iterator[Case]:
     """Yield the sample with integers at their edges: least, largest, -1, 0, widths of shifts.
 
-    A domain alone leaves some out: what a sample draws says nothing of the rest. Of several integers
-    each edge meets each; where all of that is refused, as indices are, one input alone has them.
+    A domain leaves some out, what a sample draws none. Of several integers each edge meets each;
+    where all of that is refused, as indices are, one input alone has them.
     """
     if sample.values is not None or sample.make is not None or "edges" in sample.special:
         return
@@ -216,6 +216,20 @@ def shifted(sample: Sample) -> Iterator[Case]:
         moved.append(one + np.float32(mean) if _inside(sample, number, [mean]) else one)
     if any(one is not other for one, other in zip(arrays, moved, strict=True)):
         yield Case(sample, "large mean", tuple(moved))
+
+
+def at_ends(sample: Sample) -> Case | None:
+    """Return the sample with its float32 numbers near both ends of their range, and near 0."""
+    if sample.values is not None or sample.make is not None:
+        return None
+    arrays = arrays_for(sample)
+    parts = np.array([0.0, 1.0, 1 / 64, 63 / 64, 1 / 16, 15 / 16])
+    for number, (low, high) in enumerate(ranges_of(sample)):
+        if arrays[number].dtype == np.float32:
+            near = [one for one in (low / 512, high / 512) if low < 0 < high]
+            ends = np.resize([*near, *(low + parts * (high - low))], arrays[number].shape)
+            arrays[number] = ends.astype(np.float32)
+    return Case(sample, "ends", tuple(arrays))
 
 
 def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
