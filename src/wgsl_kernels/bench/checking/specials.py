@@ -226,7 +226,7 @@ def at_ends(sample: Sample) -> Case | None:
     parts = np.array([0.0, 1.0, 1 / 64, 63 / 64, 1 / 16, 15 / 16])
     for number, (low, high) in enumerate(ranges_of(sample)):
         if arrays[number].dtype == np.float32:
-            near = [one for one in (low / 512, high / 512) if low < 0 < high]
+            near = [one for one in (low / 700, high / 900) if low < 0 < high]
             ends = np.resize([*near, *(low + parts * (high - low))], arrays[number].shape)
             arrays[number] = ends.astype(np.float32)
     return Case(sample, "ends", tuple(arrays))
