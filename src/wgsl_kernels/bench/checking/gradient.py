@@ -314,7 +314,7 @@ def _compared(
     for number, (one, other) in enumerate(zip(want, got, strict=True)):
         if one is None or other is None:
             continue
-        size = np.max(np.abs(one), initial=0.0)
+        size = np.max(np.abs(one), initial=0.0, where=np.isfinite(one))
         close = np.isclose(one, other, rtol=2.0**-12, atol=2.0**-12 * size, equal_nan=True)
         if not close.all():
             at = tuple(int(i) for i in np.unravel_index(int(np.argmin(close)), close.shape))
