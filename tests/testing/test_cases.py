@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +33,8 @@ def codes(
     """Return the codes that a check of a kernel finds, each with how grave it is."""
     wk.register_kernel("Tried", "cpu", cpu, signature=rule)
     wk.wgsl_kernel("Tried", shader, **options)
-    f = lambda *xs, **attrs: wk.run("Tried", *xs, **attrs)  # noqa: E731
-    report = check_kernel("Tried", [Sample("Tried", f, **sample)], sections=sections)
+    tried = Sample("Tried", functools.partial(wk.run, "Tried"), **sample)
+    report = check_kernel("Tried", [tried], sections=sections)
     return {one.code: one.severity for one in report.findings}
 
 
@@ -128,7 +129,9 @@ def test_wrong_values_inside_of_a_stated_domain_are_errors(domain: Any) -> None:
 def test_integers_below_zero_are_tried_though_none_is_drawn() -> None:
     shader = "fn op(x: i32) -> i32 { return (x << 5u) | (x >> 27u); }"
     facts = {"shapes": ((20,),), "dtypes": "int32", "low": 0, "high": 1000}
-    cpu = lambda x: (x << 5 | x.view(np.uint32) >> 27).astype(x.dtype)  # noqa: E731
+
+    def cpu(x: Any) -> Any:
+        return (x << 5 | x.view(np.uint32) >> 27).astype(x.dtype)
 
     assert codes(cpu, shader, facts, dtypes=("int32",)) == {"wrong-at-edge": "error"}
     assert codes(cpu, shader, {**facts, "domain": (0, 1000)}, dtypes=("int32",)) == {}
@@ -187,8 +190,11 @@ def test_grids_of_an_author_are_tried_where_they_fold() -> None:
 
 def test_a_dtype_that_is_stated_and_does_not_compile_is_an_error() -> None:
     shader = "fn op(x: T) -> T { return x / (1.0f + abs(x)); }"
-    cpu = lambda x: x / (1 + np.abs(x))  # noqa: E731
     info = find_driver("webgpu").open().info  # type: ignore[attr-defined]  # it is that backend
+
+    def cpu(x: Any) -> Any:
+        return x / (1 + np.abs(x))
+
     stated = codes(cpu, shader, {"shapes": ((4,),)}, dtypes=("float32", "float16"))
     claimed = codes(cpu, shader, {"shapes": ((4,),)})
 

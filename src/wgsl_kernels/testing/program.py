@@ -23,7 +23,7 @@ from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
 
     from wgsl_kernels.engine.environment.origin import Origin
@@ -119,7 +119,10 @@ class KernelScript:
             for name in self.kernels
             if not samples_of(name)
         ]
-        tables = {"signature": signature_table(), "gradient": gradient_rules()}
+        tables: dict[str, Mapping[str, Any]] = {
+            "signature": signature_table(),
+            "gradient": gradient_rules(),
+        }
         vain = [
             _in_vain(kind, name, tables[kind][name].origin, self.kernels)
             for kind, names in self._others.items()

@@ -72,8 +72,8 @@ def unfolded(subject: Subject, sample: Sample) -> Case | None:
     if large is None or max(large.grid) > FOLD:
         return None
     texts = [one.module.source_map.composed for one in subject.dispatches(sample)]
-    told = (one.code for text in texts for one in lint(text, default_grid=True))
-    if "unfolded-grid" not in told:
+    remarks = [one.code for text in texts for one in lint(text, default_grid=True)]
+    if "unfolded-grid" not in remarks:
         return None
     return sizes.resized(sample, {large.length: large.by}, most=LARGE[-1])
 
