@@ -80,6 +80,7 @@ class _KernelCheck:
         self.whole = Subject(name, samples, backends)
         self.on_gpu = Subject(name, on_gpu, backends)
         self.cases, self.is_lawful = 0, True
+        self.is_endless = False
         step = max(1, -(-len(samples) // THOROUGH))
         self.thorough = {id(one) for one in samples[::step]}
 
@@ -101,10 +102,16 @@ class _KernelCheck:
             yield from self._of_sample(sample, usable)
 
     def _of_sample(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
+        if self.is_endless:
+            return  # whatever runs it again takes as long, and says the same
         right_on: dict[str, bool] = {}
         is_endless = False
         if "right" in self.sections:
             ran = right.ran(self.whole, sample)
+            if right.is_ended(ran):
+                self.is_endless = True
+                yield self.row("right", "forward", sample.id, "cpu", lambda: ran)
+                return
             for backend in backends:
                 row = self._forward(sample, backend).with_findings(ran)
                 is_ended = right.is_ended(row.findings)
