@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
+from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import (
     bits,
     cases,
@@ -253,7 +254,8 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
         seen = safe.watched(subject, case)
     except (KernelFault, ShaderError) as error:
         seen = findings_of(error, subject, "raises")
-    except Exception:  # it raises where values are compared
+    except Exception as error:  # it raises where values are compared
+        faults.note(error)
         return found
     causes = [one for one in seen if one.severity == "error"]
     if not causes:
@@ -359,7 +361,8 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
     try:
         bits.alone(case.sample, case.arrays)
         seen = safe.watched(subject, case)
-    except Exception:  # it reports them, or raises where values are compared
+    except Exception as error:  # it reports them, or raises where values are compared
+        faults.note(error)
         return []
     return [one for one in seen if one.code.startswith("out-of-bounds")]
 

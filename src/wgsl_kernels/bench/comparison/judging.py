@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
 from wgsl_kernels.testing.closeness import spacing
@@ -151,7 +152,12 @@ def errors_of(
         error, unit = np.where(equal, 0.0, 1.0), np.ones(equal.shape)
         return Errors(error, np.zeros(equal.shape), unit)
     rounded = expected.astype(np.float16) if dtype == "float16" else expected
-    low, high = bound(inputs, rounded)
+    given = bound(inputs, rounded)
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        words = f"bound: it gave {type(given).__name__}; give the pair (low, high) of arrays"
+        raise ArgumentError(words) from None
     value = widened(actual)
     inside = contains((low, high), value)
     allowed = np.maximum(distance(high, expected), distance(expected, low))

@@ -58,6 +58,7 @@ portable warning loop-budget            more rounds than software adapters run
 portable warning unset-workgroup-memory workgroup memory that is read before it is written
 portable warning builtin-range          a function outside of the range where WGSL bounds its error
 right    error   kernel-not-run         a sample that never runs the kernel that it names
+right    warning check-failed           an exception of the check itself, no fault of the kernel
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
