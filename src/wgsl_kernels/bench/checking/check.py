@@ -164,7 +164,7 @@ class _KernelCheck:
             return right.judged(self.whole, case, backend, "wrong-values")
 
         noted, case = judge(plain), plain
-        if is_ended:
+        if is_ended or (noted and all(one.severity == "warning" for one in noted)):
             return replace(row, passed=True, note="", findings=()).with_findings(noted)
         if noted and not self.case:
             case, noted = shrunk(sample, {}, plain, noted, judge)

@@ -151,10 +151,15 @@ def _judged(
             case.sample, case.arrays, alternatives
         ):
             code = "wrong-though-bounded"
+    if code != "wrong-nonfinite" and leeway.is_unknown(
+        case.sample, case.arrays, run, alternatives[0], lambda: simulated.wide(case)
+    ):
+        code = "unknown-bound"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
+        words += leeway.UNKNOWN if code == "unknown-bound" else ""
     if code == "wrong-nonfinite":
         is_open = portable.is_open_to_nan(subject, case.sample)
         if is_open and leeway.is_reached(case.sample, case.arrays, run, alternatives):
@@ -228,9 +233,10 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         if length in done:
             continue
         found = at_size(subject, case)
-        if found:
+        is_open = all(one.code == "unknown-bound" for one in found)
+        if not is_open:
             done.add(length)
-        if any(one.code != "adapter-limit" for one in found):
+        if not is_open and any(one.code != "adapter-limit" for one in found):
             least, found = shrunk(
                 sample, {length: size}, case, found, lambda one: at_size(subject, one)
             )

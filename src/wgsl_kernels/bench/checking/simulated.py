@@ -10,8 +10,10 @@ from wgsl_kernels.backends.simulator.noting import MOST_ROUNDS, limited, noting,
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -61,6 +63,15 @@ def results(case: Case, order: Order) -> list[Array]:
         given = tensors_for(case.arrays)
         with ordered(_device(), order):
             return [one.numpy() for one in outputs_of(call_of(sample), given)]
+
+
+def wide(case: Case) -> list[Array | None] | None:
+    """Return what a case gives in float64, None for what no kernel wrote, or is not simulated."""
+    try:
+        found = digits_of(case.sample, case.arrays)
+    except ShaderError:
+        return None
+    return [None if one is None else one.wide for one in found]
 
 
 def shows_memory(case: Case, word: int) -> list[Array]:

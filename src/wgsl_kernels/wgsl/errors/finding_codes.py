@@ -81,6 +81,7 @@ right    error   nan-result             NaN where all that the kernel reads is f
 right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
 right    warning adapter-limit          loops that end, after more rounds than some adapters run
+right    warning unknown-bound          values of which no bound is known, and which may be right
 right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    error   lost-digits            values whose digits the shader's own formula loses
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
