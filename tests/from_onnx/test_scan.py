@@ -1,4 +1,4 @@
-"""``Scan``: directions and axes, what is replayed, and gradients."""
+"""``Scan``, ``Loop`` and ``If``: directions and axes, what is replayed, and gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
 from tests.from_onnx.graphs import FLOAT, INT64, model, peer
 
 import wgsl_kernels as wk
@@ -16,6 +16,7 @@ from wgsl_kernels.onnx import running
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+BOOL, INT32 = TensorProto.BOOL, TensorProto.INT32
 node, info = helper.make_node, helper.make_tensor_value_info
 RNG = np.random.default_rng(3)
 X = RNG.standard_normal((7, 2, 4)).astype(np.float32)
@@ -196,3 +197,85 @@ def test_lengths_of_the_first_version_are_refused() -> None:
 
     with pytest.raises(wk.ArgumentError, match="Scan: got sequence_lens"):
         wk.onnx.load(proto)([7], H[None], X[None])
+
+
+def _loop(condition: Sequence[onnx.NodeProto], trips: str) -> onnx.ModelProto:
+    """Return a model that doubles ``x`` in a loop, which goes on where ``go_on`` says so."""
+    body = helper.make_graph(
+        [*condition, node("Add", ["old", "old"], ["new"]), node("Neg", ["new"], ["seen"])],
+        "body",
+        [info("i", INT64, []), info("go", BOOL, []), info("old", FLOAT, [2])],
+        [info("go_on", BOOL, []), info("new", FLOAT, [2]), info("seen", FLOAT, [2])],
+    )
+    around = [
+        node("Shape", ["ys"], ["lengths"]),
+        node("Squeeze", ["lengths"], ["count"]),
+        node("Less", ["count", "four"], ["is_short"]),
+        node("If", ["is_short"], ["z"], then_branch=_constant(1.0), else_branch=_constant(2.0)),
+        node("Loop", [trips, "", "x"], ["last", "all"], body=body),
+    ]
+    return model(
+        around,
+        {"x": (FLOAT, [2]), "ys": (FLOAT, ["n"])},
+        {"last": (FLOAT, [2]), "all": (FLOAT, None), "z": (FLOAT, [])},
+        {"three": np.array(3), "four": np.array(4), "few": np.array(20.0, np.float32)},
+    )
+
+
+def _constant(value: float) -> onnx.GraphProto:
+    made = node("Constant", [], ["value"], value_float=value)
+    return helper.make_graph([made], "constant", [], [info("value", FLOAT, [])])
+
+
+@pytest.mark.parametrize(
+    ("trips", "condition", "turns"),
+    [
+        ("three", [node("Identity", ["go"], ["go_on"])], 3),
+        ("count", [node("Identity", ["go"], ["go_on"])], 5),
+        ("", [node("Less", ["i", "three"], ["go_on"])], 4),
+        ("zero", [node("Identity", ["go"], ["go_on"])], 0),
+    ],
+)
+def test_a_loop_that_constants_and_shapes_end_is_replayed(
+    trips: str, condition: list[onnx.NodeProto], turns: int, backend: str
+) -> None:
+    proto = _loop(condition, trips)
+    proto.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0), "zero"))
+    net = wk.onnx.load(proto)
+    assert net.why_not_replayed is None
+    x, ys = np.array([1.0, -0.5], np.float32), np.zeros(5, np.float32)
+    for _ in range(3):
+        last, seen, z = net.numpy(x, ys)
+        each = [-x * 2**n for n in range(1, turns + 1)]
+        np.testing.assert_array_equal(last, x * 2**turns)
+        np.testing.assert_array_equal(seen, np.reshape(each, (-1, 2)))
+        assert z == 2.0
+        x = x + 1
+    assert net.numpy(x, ys[:2])[2] == 1.0
+
+
+def test_a_loop_that_a_value_ends_reads_it() -> None:
+    most = node("ReduceMax", ["old"], ["most"], keepdims=0)
+    net = wk.onnx.load(_loop([most, node("Less", ["most", "few"], ["go_on"])], ""))
+
+    assert net.why_not_replayed is not None
+    assert "(Loop) reads values of the device" in net.why_not_replayed
+    for first, turns in ((1.0, 6), (8.0, 3)):
+        last, seen, _ = net.numpy(np.full(2, first, np.float32), np.zeros(5, np.float32))
+        assert last.tolist() == [first * 2**turns] * 2
+        assert len(seen) == turns
+
+
+def test_a_loop_without_a_turn_gives_nothing_of_its_own_type() -> None:
+    body = helper.make_graph(
+        [node("Identity", ["go"], ["go_on"]), node("Cast", ["i"], ["seen"], to=INT32)],
+        "body",
+        [info("i", INT64, []), info("go", BOOL, [])],
+        [info("go_on", BOOL, []), info("seen", INT32, [])],
+    )
+    loop = node("Loop", ["n", ""], ["y"], body=body)
+    net = wk.onnx.load(model([loop], {"n": (INT64, [])}, {"y": (INT32, None)}))
+
+    assert net.numpy(3)[0].tolist() == [0, 1, 2]
+    (empty,) = net.numpy(0)
+    assert (empty.shape, empty.dtype) == ((0,), np.int32)

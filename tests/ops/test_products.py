@@ -172,6 +172,14 @@ def test_lanes_share_whatever_the_layout_is() -> None:
     assert not set(LANES) & candidates_for(product, STRIDED, SOFTWARE).by_name.keys()
 
 
+def test_a_small_product_takes_the_tiles_that_compile_soonest_on_software() -> None:
+    small, large = Product(12, 128, 128, 1, 32), Product(1, 128, 384, 1, 384)
+    software = replace(SOFTWARE, shares_lanes=True)
+    assert candidates_for(small, VEC4_KN, software).static == "lanes_8"
+    assert candidates_for(large, VEC4_KN, software).static == "lanes_32"
+    assert candidates_for(small, VEC4_KN, GPU).static.startswith("staged")
+
+
 def test_lanes_that_share_split_a_sum_as_others_do() -> None:
     product = Product(1, 18, 3, 180, 18)
     alone = candidates_for(product, STRIDED, SOFTWARE)

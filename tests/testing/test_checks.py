@@ -217,6 +217,43 @@ def test_a_cpu_kernel_of_another_dtype_is_told_once_and_where_it_is() -> None:
     assert (found.file, found.line) == (kernel.origin.file, kernel.origin.line)
 
 
+def even(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if x.size % 2:
+        raise ValueError("an even number of elements.")
+    return x * x * x
+
+
+def two_by_three(x: wk.Spec, /) -> wk.Spec:
+    if x.shape != (2, 3):
+        raise wk.ShapeError("only [2, 3] will do.")
+    return x
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cpu", "signature", "said", "backend"),
+    [
+        (even, lambda x, /: x, "the cpu kernel refuses", "cpu"),
+        (lambda x: x * x * x, two_by_three, "no other size is checked", "webgpu"),
+    ],
+)
+def test_sizes_that_are_refused_are_remarked_upon_once(
+    cpu: Callable[[Array], Array], signature: Callable[..., Any], said: str, backend: str
+) -> None:
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=signature)
+    wk.register_gradient(NAME, lambda dy, x: dy * 3.0 * x * x, override=True)
+    report = check_kernel(NAME, [SAMPLE], sections=("right",))
+
+    (found,) = report.findings
+    assert report.passed
+    assert (found.code, found.severity) == ("refused-size", "note")
+    assert said in found.words
+    assert "Error: an even number" in found.words or "ShapeError: only [2, 3]" in found.words
+    kernel = wk.get_kernel(NAME, backend)
+    assert kernel is not None
+    assert found.line == kernel.origin.line
+
+
 def test_nan_in_place_of_a_number_fails() -> None:
     register(cpu=lambda x: np.where(x.dtype == np.float32, np.nan, x * x * x).astype(x.dtype))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.derived.dispatches import ShaderTexts, field_of
-from wgsl_kernels.backends.derived.host_kernels import HostFunctions, dtype_given
+from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, dtype_given
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, Pass
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
@@ -195,14 +195,8 @@ class WindowDeviceKernel(DerivedKernel[WindowShaders]):
         return y
 
 
-class WindowArrayKernel(DerivedKernel[HostFunctions]):
+class WindowArrayKernel(ArrayKernel):
     """A derived kernel of windows on NumPy: all places at once, element by element of a window."""
-
-    def make(
-        self, derivation: Derivation, found: Accumulation | Pulled, dtype: str
-    ) -> HostFunctions:
-        """Return the functions."""
-        return HostFunctions.of(derivation, found, dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
         """Run it."""

@@ -221,6 +221,7 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
     """
     is_of_kernel = isinstance(error, WgslKernelsError) and error.blames_kernel
     if not is_of_kernel or isinstance(error, DTypeError) or not case.is_meant:
+        subject.refused.append((case, error))
         return []
     return with_case(findings_of(error, subject, "wrong-shape"), label)
 
@@ -228,7 +229,9 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
 def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
-    for case in sizes.sized(sample, groups):
+    subject.refused.clear()
+    tried = list(sizes.sized(sample, groups))
+    for case in tried:
         (length, size), *_ = sizes.changes_of(case.what)
         if length in done:
             continue
@@ -242,6 +245,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
             )
             found = explained(subject, least, found)
         yield found
+    yield from sizes.refused(subject, tried)
     for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
         yield explained(subject, case, at_size(subject, case))
     for case in sizes.cheap(sample, _run):

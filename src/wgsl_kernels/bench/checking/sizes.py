@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import time
+import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from wgsl_kernels.bench.checking.subject import Subject
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -67,6 +71,50 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
             case = resized(sample, {length: size})
             if case is not None:
                 yield case
+
+
+def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
+    """Yield a remark on lengths that nothing checks: the CPU kernel refuses them, or all are.
+
+    A signature may refuse what it likes, and NumPy what is empty.
+    """
+    by_cpu = [
+        (case, error)
+        for case, error in subject.refused
+        if all(one.size for one in case.arrays) and _is_from_cpu_kernel(subject, error)
+    ]
+    if not by_cpu and not 0 < len(tried) == len(subject.refused):
+        return
+    case, error = by_cpu[0] if by_cpu else subject.refused[0]
+    first = (str(error).splitlines() or ["no words"])[0].rstrip(".")
+    said = f"{type(error).__name__}: {first}"
+    if by_cpu:
+        words = (
+            f"the cpu kernel refuses {len(by_cpu)} of {len(tried)} sizes that the signature takes, "
+            f"which are not checked; {said}. Refuse them in the signature, or {_FITTING}."
+        )
+        yield [subject.of_cpu("refused-size", words, evidence=(("case", case.id),))]
+    else:
+        words = (
+            f"no other size is checked, as the signature refuses all {len(tried)}; {said}. Add "
+            f"a sample of other shapes, or {_FITTING}."
+        )
+        yield [subject.finding("refused-size", words, evidence=(("case", case.id),))]
+
+
+_FITTING = "draw inputs that fit, by make= or domain= of Sample"
+
+
+def _is_from_cpu_kernel(subject: Subject, error: Exception) -> bool:
+    """Say whether a kernel of the author's for cpu raised, or what it called."""
+    kernel = get_kernel(subject.name, "cpu")
+    code = None if kernel is None else getattr(inspect.unwrap(kernel.func), "__code__", None)
+    cause: BaseException | None = error
+    while cause is not None:
+        if any(frame.f_code is code for frame, _ in traceback.walk_tb(cause.__traceback__)):
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def lengths_of(sample: Sample) -> list[int]:

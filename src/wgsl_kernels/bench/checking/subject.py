@@ -46,12 +46,16 @@ class Subject:
         samples: How it is tried.
         backends: Where.
         ended: Cases whose loops the adapter has ended.
+        refused: Cases that the signature or the CPU kernel refused, and what they said.
     """
 
     name: str
     samples: tuple[Sample, ...]
     backends: tuple[str, ...]
     ended: list[str] = field(default_factory=list[str], compare=False)
+    refused: list[tuple[Case, Exception]] = field(
+        default_factory=list["tuple[Case, Exception]"], compare=False
+    )
 
     @property
     def on_gpu(self) -> bool:

@@ -62,6 +62,7 @@ right    warning check-failed           an exception of the check itself, no fau
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
+right    note    refused-size           lengths that nothing checks, as the CPU kernel refuses them
 right    error   wrong-where-folded     values outside of the bound where the grid is folded
 right    error   wrong-at-edge          values outside of the bound of integers at their edges
 right    error   wrong-for-attribute    values outside of the bound for another attribute

@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilog
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
+from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
-from wgsl_kernels.backends.webgpu.lowering.padding import may_end_behind, padded
+from wgsl_kernels.backends.webgpu.lowering.padding import fill, may_end_behind, padded
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS

@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from wgsl_kernels.backends.webgpu.templates.constants import shown
 from wgsl_kernels.engine.values.shapes import show
 
 if TYPE_CHECKING:
@@ -285,6 +284,8 @@ class Program:
     @property
     def chosen(self) -> dict[str, str]:
         """What was chosen for it, as it is shown: in words, by name."""
+        from wgsl_kernels.backends.webgpu.templates.constants import shown  # the language: late
+
         found: dict[str, list[str]] = {}
         for name, value in self.configuration:
             found.setdefault(name, []).append(shown(value))
