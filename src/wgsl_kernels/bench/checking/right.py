@@ -145,7 +145,7 @@ def _judged(
     if leeway.may_fall_either_way(case.arrays, wrong):
         return []
     if code == "wrong-at-extreme":
-        if np.asarray(wrong.got).dtype.kind in "biu":
+        if wrong.is_whole:
             return []  # a choice by numbers that are rounded may fall either way
         if case.what == "halves" and leeway.is_wrong_though_bounded(
             case.sample, case.arrays, alternatives
@@ -166,7 +166,7 @@ def _judged(
             code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
-        *((("bound", run.words),) if run.words else ()),
+        *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
         *(_excluded_by(case) if code in ("wrong-nonfinite", "nan-compared") else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
@@ -267,7 +267,7 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
     except Exception as error:  # it raises where values are compared
         faults.note(error)
         return found
-    causes = [one for one in seen if one.severity == "error"]
+    causes = [one for one in seen if one.severity == "error" or one.code == "unordered-atomics"]
     if not causes:
         return found
     shown = {name: text for name, text in found[0].evidence if name in ("got", "expected", "wrong")}

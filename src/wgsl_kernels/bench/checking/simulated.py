@@ -35,6 +35,7 @@ JUDGED = frozenset(
         "same-write-race",
         "read-race",
         "unset-workgroup-read",
+        "unordered-atomics",
     }
 )
 """What is judged here where a case can be simulated."""
@@ -120,6 +121,12 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
         return "unset-workgroup-read", (
             f"{at} is read by invocation {one.invocation} before anything is written there. "
             "Some drivers leave there what the workgroup before wrote."
+        )
+    if one.kind == "atomics":
+        return "unordered-atomics", (
+            f"{at} has what invocation {one.other} wrote there, or what was there before, when "
+            f"invocation {one.invocation} comes: atomic functions order nothing. Put a barrier "
+            "between them."
         )
     if one.kind == "write-race":
         return "write-race", f"{at} is written by invocations {one.other} and {one.invocation}."

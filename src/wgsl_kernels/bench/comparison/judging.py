@@ -89,6 +89,11 @@ class Mismatch:
     inputs: tuple[Any, ...] = ()
     pattern: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are integers or truths, which have no roundings."""
+        return np.asarray(self.got).dtype.kind in "biu"
+
     def evidence(self) -> tuple[tuple[str, str], ...]:
         """Return what shows it, as a finding has it."""
         if self.got is None:
@@ -97,7 +102,9 @@ class Mismatch:
         if self.inputs:
             pairs.append(("inputs", ", ".join("–" if v is None else f"{v}" for v in self.inputs)))
         pairs.append(("index", f"{list(self.index)} of {self.what}"))
-        if np.isfinite(self.error):
+        if self.is_whole:
+            pairs.append(("off", f"{abs(int(self.got) - int(self.expected))}"))
+        elif np.isfinite(self.error):
             pairs.append(("off", f"{self.error:.3g}, {self.ulps:.3g} ULP"))
         pairs.append(("allowed", f"{self.allowed:.3g}"))
         more = f", {self.pattern}" if self.pattern else ""
