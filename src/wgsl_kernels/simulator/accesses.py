@@ -196,9 +196,7 @@ class AccessLog:
             if (bare := writer < 0).any():
                 one = int(np.argmax(bare))
                 self._note("unset", site, memory, self._index(memory, at[one], 4), 0, lanes[one])
-            against = self._unordered(
-                memory, writer, lanes + self._first, shadow.write_phase[real]
-            )
+            against = self._unordered(memory, writer, lanes + self._first, shadow.write_phase[real])
             if name != "atomicLoad":
                 against &= shadow.is_stored[real]
             if against.any():

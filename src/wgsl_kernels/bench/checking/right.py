@@ -151,7 +151,7 @@ def _judged(
             case.sample, case.arrays, alternatives
         ):
             code = "wrong-though-bounded"
-    if code != "wrong-nonfinite" and leeway.is_unknown(
+    if leeway.is_unknown(
         case.sample, case.arrays, run, alternatives[0], lambda: simulated.wide(case)
     ):
         code = "unknown-bound"
@@ -167,7 +167,11 @@ def _judged(
     evidence = (
         *wrong.evidence(),
         *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
-        *(_excluded_by(case) if code in ("wrong-nonfinite", "nan-compared") else ()),
+        *(
+            _excluded_by(case)
+            if not wrong.is_whole and code in ("wrong-nonfinite", "nan-compared")
+            else ()
+        ),
         ("case", label),
         ("repeat", repeat(case, what)),
         *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),

@@ -96,9 +96,14 @@ def is_unknown(
     if mismatch(bounds, arrays, run.found, [exact]) is not None:
         return False
     return all(
-        one is None or bool((np.abs(one - expected) <= SAME * _largest(expected)).all())
+        one is None or bool(_is_same(one, expected).all())
         for one, expected in zip(wide() or [None] * len(exact), exact, strict=True)
     )
+
+
+def _is_same(wide: Array, exact: Array) -> Array:
+    near = np.abs(wide - exact) <= SAME * _largest(exact)
+    return np.asarray(near | equal_or_nan(wide, exact))
 
 
 def _largest(values: Array) -> float:
