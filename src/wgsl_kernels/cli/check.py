@@ -262,8 +262,7 @@ def _show_report(to: Console, report: Report, *, verbose: bool) -> None:
     to.print(Text(report.kernel, style="bold"))
     for section in SECTIONS:
         rows = [one for one in report.rows if one.section == section]
-        if not rows:  # what others found of it stands alone
-            print_findings(to, [one for one in report.findings if one.section == section])
+        if not rows:
             continue
         failed = [one for one in rows if not one.passed]
         seconds = sum(one.seconds for one in rows)
@@ -274,7 +273,7 @@ def _show_report(to: Console, report: Report, *, verbose: bool) -> None:
         if verbose or section == "fast":
             for one in rows:
                 to.print(f"    {one}")
-        print_findings(to, [one for one in report.findings if one.section == section])
+        print_findings(to, report.found_in(section))
 
 
 def _show_total(to: Console, verdict: Verdict) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.simulator.memory import VariableMemory
 
-Kind: TypeAlias = Literal["outside", "write-race", "same-write", "read-race", "unset"]
+Kind: TypeAlias = Literal["outside", "write-race", "same-write", "read-race", "unset", "atomics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,8 @@ class AccessFault:
     """An access that is wrong.
 
     Attributes:
-        kind: What is wrong with it; ``same-write`` is a race of which all write the same.
+        kind: What is wrong with it; ``same-write`` is a race of which all write the same,
+            ``atomics`` one of atomic functions, whose results depend on who comes first.
         site: The number of the place in the text.
         memory: The variable.
         at: The element of an array, -1 where it is none.
@@ -55,6 +56,7 @@ class _ShadowMemory:
         earliest: Who read it first of all.
         first_reader: Who read it first since the barrier before ``read_phase``.
         reader: Who read it last.
+        is_stored: Whether it was written last by an ``atomicStore``.
     """
 
     def __init__(self, count: int) -> None:
@@ -66,6 +68,7 @@ class _ShadowMemory:
         self.reader = np.full(count, -1, np.int64)
         self.read_phase = np.zeros(count, np.int32)
         self.read_site = np.full(count, -1, np.int32)
+        self.is_stored = np.zeros(count, np.bool_)
 
 
 @dataclass
@@ -180,8 +183,33 @@ class AccessLog:
                 break
         self.changed(memory, real, lanes, size, site)
 
+    def atomic(
+        self, name: str, memory: VariableMemory, at: Any, real: Any, lanes: Any, site: int
+    ) -> None:
+        """Note an atomic function of invocations.
+
+        In workgroup memory it is told where it reads what another invocation wrote since the last
+        barrier: by an ``atomicStore``, or, for an ``atomicLoad``, by any atomic function.
+        """
+        shadow, writer = self._shadow(memory, 4), self._shadow(memory, 4).writer[real]
+        if memory.is_workgroup and name != "atomicStore":
+            if (bare := writer < 0).any():
+                one = int(np.argmax(bare))
+                self._note("unset", site, memory, self._index(memory, at[one], 4), 0, lanes[one])
+            against = self._unordered(memory, writer, lanes + self._first, shadow.write_phase[real])
+            if name != "atomicLoad":
+                against &= shadow.is_stored[real]
+            if against.any():
+                one = int(np.argmax(against))
+                before = int(writer[one]), int(shadow.write_site[real[one]])
+                place = self._index(memory, at[one], 4)
+                self._note("atomics", site, memory, place, 0, lanes[one], *before)
+        if name != "atomicLoad":
+            self.changed(memory, real, lanes, 4, site)
+            shadow.is_stored[real] = name == "atomicStore"
+
     def changed(self, memory: VariableMemory, real: Any, lanes: Any, size: int, site: int) -> None:
-        """Note that numbers have values now, which an atomic function may have given them."""
+        """Note that numbers have values now."""
         shadow = self._shadow(memory, size)
         shadow.writer[real] = lanes + self._first
         shadow.write_site[real] = site
@@ -199,6 +227,14 @@ class AccessLog:
                 shadow = self._shadows.get((id(memory), size))
                 if shadow is not None:
                     yield memory, size, shadow.writer
+
+    def read_and_written(self) -> Iterator[str]:
+        """Yield the names of memory for all workgroups that was both read and written."""
+        for memory in self._kept:
+            shadow = self._shadows.get((id(memory), 4))
+            if shadow is not None and not memory.is_workgroup:
+                if (shadow.earliest >= 0).any() and (shadow.writer >= 0).any():
+                    yield memory.name
 
     def _unordered(self, memory: VariableMemory, before: Any, who: Any, phase: Any) -> Any:
         """Say which accesses nothing orders behind those before."""

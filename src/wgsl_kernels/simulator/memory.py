@@ -150,9 +150,9 @@ class Run:
         *given: Any,
     ) -> Any:
         """Run an atomic function for one invocation after the other."""
-        lanes, _, real = self._inside(memory, at, scalar, mask, site)
+        lanes, places, real = self._inside(memory, at, scalar, mask, site)
         if self.log is not None:
-            self.log.changed(memory, real, lanes, 4, site)
+            self.log.atomic(name, memory, places, real, lanes, site)
         view = memory.views[scalar]
         values = [np.broadcast_to(np.asarray(one, view.dtype), self.count)[lanes] for one in given]
         found = np.zeros(self.count, view.dtype)

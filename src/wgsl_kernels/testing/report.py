@@ -94,6 +94,11 @@ class Report:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What was found, by section, each cause once, with where else it shows."""
+        return tuple([one for section in SECTIONS for one in self.found_in(section)])
+
+    def found_in(self, section: Section) -> tuple[Finding, ...]:
+        """Return what the checks of a section found first, causes before what comes of them."""
+        first: dict[tuple[str, str, str], Section] = {}
         found: dict[tuple[str, str, str], Finding] = {}
         others: dict[tuple[str, str, str], dict[str, None]] = {}
         for row in self.rows:
@@ -102,10 +107,10 @@ class Report:
                 if key in found:
                     others.setdefault(key, {})[f"{row.check}, {row.backend}"] = None
                 else:
-                    found[key] = one
+                    found[key], first[key] = one, row.section
         for key, rows in others.items():
             found[key] = found[key].with_evidence(**{"also in": "; ".join(rows)})
-        return tuple(sorted(found.values(), key=lambda one: SECTIONS.index(one.section)))
+        return tuple([one for key, one in found.items() if first[key] == section])
 
     def raise_if_failed(self) -> None:
         """Raise with the findings unless all passed.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import cases, portable, simulated, specials
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison.checks import only
@@ -118,7 +119,8 @@ def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
     try:
         exact, *others = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
         found = simulated.results(case, "forward")
-    except Exception:  # it is refused, or does what is not simulated
+    except Exception as error:  # it is refused, or does what is not simulated
+        faults.note(error)
         return []
     floats = [one for one in case.arrays if one.dtype.kind == "f"]
     shape = np.broadcast_shapes(*(one.shape for one in case.arrays))

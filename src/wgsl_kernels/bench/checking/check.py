@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import (
     bits,
     cases,
@@ -59,7 +60,11 @@ def rows_of(
     check = _KernelCheck(name, samples, backends, sections, case)
     if rows_only:
         check.thorough = set()
-    return [_waived(row, samples) for row in check.rows()]
+    with faults.collecting() as raised:
+        rows = [*check.rows()]
+    if raised:
+        rows.append(check.row("right", "check itself", "", "all", lambda: check.failed(raised)))
+    return [_waived(row, samples) for row in rows]
 
 
 class _KernelCheck:
@@ -100,6 +105,17 @@ class _KernelCheck:
         for sample, backends in self.holding:
             usable = [one for one in backends if not (broken and one == "webgpu")]
             yield from self._of_sample(sample, usable)
+
+    def failed(self, raised: Sequence[str]) -> list[Finding]:
+        """Return what the check itself raised."""
+        return [
+            self.whole.finding(
+                "check-failed",
+                f"part of the check failed by itself, which says nothing of the kernel: {one}. "
+                "Please report it with the kernel.",
+            )
+            for one in raised
+        ]
 
     def _of_sample(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
         if self.is_endless:
@@ -159,7 +175,7 @@ class _KernelCheck:
             return right.judged(self.whole, case, backend, "wrong-values")
 
         noted, case = judge(plain), plain
-        if is_ended:
+        if is_ended or (noted and all(one.severity == "warning" for one in noted)):
             return replace(row, passed=True, note="", findings=()).with_findings(noted)
         if noted and not self.case:
             case, noted = shrunk(sample, {}, plain, noted, judge)
@@ -340,7 +356,7 @@ class _KernelCheck:
             where = "cpu" if backend == "all" else backend  # times are taken there first
             found = findings_of(error, self.whole, code, where)
             noted = with_case(found, f"{sample.id}, {backend}")
-            row = Row(check, sample.id, backend, False, note=note, findings=tuple(noted))
+            row = Row(check, sample.id, backend, not noted, note=note, findings=tuple(noted))
         return replace(row, section=section, seconds=time.perf_counter() - begin)
 
 
@@ -372,7 +388,8 @@ def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:
     """Return what is found; a case that a shape rule refuses is no fault."""
     try:
         return find()
-    except Exception:  # said where values are compared
+    except Exception as error:  # said where values are compared
+        faults.note(error)
         return []
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import cases, specials
 from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
@@ -129,7 +130,8 @@ def _lost(
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
         ]
         wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
-    except Exception:  # a case that is refused is none
+    except Exception as error:  # a case that is refused is none
+        faults.note(error)
         return []
     at = None if wrong is None else _worst(subject, case, exact)
     if wrong is None or at is None:

@@ -11,6 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
+from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import (
     bits,
     cases,
@@ -144,7 +145,7 @@ def _judged(
     if leeway.may_fall_either_way(case.arrays, wrong):
         return []
     if code == "wrong-at-extreme":
-        if np.asarray(wrong.got).dtype.kind in "biu":
+        if wrong.is_whole:
             return []  # a choice by numbers that are rounded may fall either way
         if not subject.is_map and leeway.is_within_sums(
             case.sample, case.arrays, run, alternatives
@@ -156,10 +157,15 @@ def _judged(
             code = "wrong-though-bounded"
         elif specials.is_in_domain(case):
             code = "wrong-in-domain"
+    if leeway.is_unknown(
+        case.sample, case.arrays, run, alternatives[0], lambda: simulated.wide(case)
+    ):
+        code = "unknown-bound"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
+        words += leeway.UNKNOWN if code == "unknown-bound" else ""
     may_cancel = code == "wrong-nonfinite" and not subject.is_map
     if may_cancel and leeway.is_of_infinities(case.arrays, run, alternatives):
         code, words = "nan-of-infinities", f"{words} {_CANCELS}"
@@ -169,8 +175,8 @@ def _judged(
             code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
-        *((("bound", run.words),) if run.words else ()),
-        *(_excluded_by(case) if code in _NONFINITE else ()),
+        *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
+        *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
         *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
@@ -241,9 +247,10 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
         if length in done:
             continue
         found = at_size(subject, case)
-        if found:
+        is_open = all(one.code == "unknown-bound" for one in found)
+        if not is_open:
             done.add(length)
-        if any(one.code != "adapter-limit" for one in found):
+        if not is_open and any(one.code != "adapter-limit" for one in found):
             least, found = shrunk(
                 sample, {length: size}, case, found, lambda one: at_size(subject, one)
             )
@@ -268,9 +275,10 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
         seen = safe.watched(subject, case)
     except (KernelFault, ShaderError) as error:
         seen = findings_of(error, subject, "raises")
-    except Exception:  # it raises where values are compared
+    except Exception as error:  # it raises where values are compared
+        faults.note(error)
         return found
-    causes = [one for one in seen if one.severity == "error"]
+    causes = [one for one in seen if one.severity == "error" or one.code == "unordered-atomics"]
     if not causes:
         return found
     shown = {name: text for name, text in found[0].evidence if name in ("got", "expected", "wrong")}
@@ -392,7 +400,8 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
     try:
         bits.alone(case.sample, case.arrays)
         seen = safe.watched(subject, case)
-    except Exception:  # it reports them, or raises where values are compared
+    except Exception as error:  # it reports them, or raises where values are compared
+        faults.note(error)
         return []
     return [one for one in seen if one.code.startswith("out-of-bounds")]
 

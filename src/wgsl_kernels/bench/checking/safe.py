@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.runtime.debugging import fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
-from wgsl_kernels.bench.checking.simulated import JUDGED, accesses, shows_memory
+from wgsl_kernels.bench.checking.simulated import JUDGED, accesses, shows_memory, unwritten
 from wgsl_kernels.bench.checking.subject import Subject, once
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -96,12 +97,57 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
             continue
         at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
         count = int((~same).sum())
+        cause = _cause(subject, case)
+        if not cause:
+            return []  # said of the access
         words = (
-            f"output {number} at {list(at)} is what its memory held before; {count} of {same.size} "
-            "elements depend on that. Write every element, or pass init=."
+            f"output {number} at {list(at)} depends on what memory held before, as do {count} of "
+            f"{same.size} elements{cause}"
         )
         return [subject.finding("never-written", words, evidence=(("case", case.id),))]
     return []
+
+
+def _cause(subject: Subject, case: Case) -> str:
+    """Return of which memory results depend, and what to do; empty where a wrong access tells."""
+    plain = ". Write every element of the output, or pass init=."
+    try:
+        holes, both, is_said = unwritten(case)
+    except ShaderError:  # it does what is not simulated
+        return plain
+    between = [one for one in holes if one.reader]
+    has_init = subject.shader is not None and bool(subject.shader.init)
+    if len(holes) > len(between) and not has_init:
+        return plain
+    if between:
+        one = between[0]
+        return (
+            f": {one.count} of {one.size} elements of the buffer that one dispatch writes as "
+            f"{one.writer} and another reads as {one.reader} are written by nobody, the first at "
+            f"[{one.at}]. Write each of them, make the buffer smaller, or fill it with gpu.full."
+        )
+    if is_said:
+        return ""
+    if both:
+        return (
+            f", though every element is written: {both[0]} is read, too, maybe before anybody "
+            "wrote there. Keep the value in a variable, or pass init=."
+        )
+    shared = dict.fromkeys(
+        name
+        for dispatch in subject.dispatches(case.sample)
+        for name in _WORKGROUP.findall(dispatch.module.source_map.composed.text)
+    )
+    if not shared:
+        return plain
+    names = ", ".join(shared)
+    return (
+        f", though every element is written: what workgroup memory held, of {names}. Set each "
+        "element that is read, and put a workgroupBarrier behind that."
+    )
+
+
+_WORKGROUP = re.compile(r"var<workgroup>\s*(\w+)")
 
 
 def _simulated(case: Case, found: Sequence[Array]) -> list[Array]:

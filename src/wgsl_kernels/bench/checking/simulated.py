@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
-from wgsl_kernels.backends.simulator.noting import MOST_ROUNDS, limited, noting, ordered
+from wgsl_kernels.backends.simulator.noting import (
+    MOST_ROUNDS,
+    following,
+    limited,
+    noting,
+    ordered,
+)
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.simulator.accesses import AccessLog
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -33,6 +46,7 @@ JUDGED = frozenset(
         "same-write-race",
         "read-race",
         "unset-workgroup-read",
+        "unordered-atomics",
     }
 )
 """What is judged here where a case can be simulated."""
@@ -61,6 +75,70 @@ def results(case: Case, order: Order) -> list[Array]:
         given = tensors_for(case.arrays)
         with ordered(_device(), order):
             return [one.numpy() for one in outputs_of(call_of(sample), given)]
+
+
+def wide(case: Case) -> list[Array | None] | None:
+    """Return what a case gives in float64, None for what no kernel wrote, or is not simulated."""
+    try:
+        found = digits_of(case.sample, case.arrays)
+    except ShaderError:
+        return None
+    return [None if one is None else one.wide for one in found]
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Memory that dispatches wrote in part.
+
+    Attributes:
+        writer: What the shader that wrote it last calls it.
+        reader: What a later one calls it that reads it; empty where none does.
+        at: The first number of it that nobody wrote.
+        count: How many nobody wrote.
+        size: Of how many.
+    """
+
+    writer: str
+    reader: str
+    at: int
+    count: int
+    size: int
+
+
+def unwritten(case: Case) -> tuple[list[Hole], list[str], bool]:
+    """Return which buffers a case wrote in part, which it reads where it writes, and one thing more.
+
+    That is whether an access was wrong.
+
+    Raises:
+        ShaderError: It does what is not simulated.
+    """
+    logs: list[AccessLog] = []
+
+    def log(*_: object) -> AccessLog:
+        logs.append(AccessLog(most_rounds=MOST_ROUNDS))
+        return logs[-1]
+
+    with following(_device(), log):
+        results(case, "forward")
+    written: dict[tuple[int, int], tuple[str, str, Array]] = {}
+    for one in logs:
+        for memory, size, who in one.written():
+            if memory.is_workgroup or size != 4:
+                continue
+            key = memory.words.ctypes.data, len(who)
+            writer, reader, done = written.get(key, ("", "", np.zeros(len(who), np.bool_)))
+            if (who >= 0).any():
+                written[key] = memory.name, reader, done | (who >= 0)
+            elif writer:
+                written[key] = writer, memory.name, done
+    holes = [
+        Hole(writer, reader, int(np.argmin(done)), int((~done).sum()), len(done))
+        for writer, reader, done in written.values()
+        if not done.all()
+    ]
+    both = [name for one in logs for name in one.read_and_written()]
+    return holes, both, any(one.found for one in logs)
 
 
 def shows_memory(case: Case, word: int) -> list[Array]:
@@ -110,6 +188,12 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
             f"{at} is read by invocation {one.invocation} before anything is written there. "
             "Some drivers leave there what the workgroup before wrote."
         )
+    if one.kind == "atomics":
+        return "unordered-atomics", (
+            f"{at} has what invocation {one.other} wrote there, or what was there before, when "
+            f"invocation {one.invocation} comes: atomic functions order nothing. Put a barrier "
+            "between them."
+        )
     if one.kind == "write-race":
         return "write-race", f"{at} is written by invocations {one.other} and {one.invocation}."
     if one.kind == "same-write":
@@ -124,6 +208,26 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
             "no barrier orders. Make two dispatches."
         )
     return "read-race", (
-        f"{at} is read by one of {both} and written by the other, with nothing between. Put a "
-        "barrier there."
+        f"{at} is read by one of {both} and written by the other, with nothing between. "
+        f"{_cure(wrong)}"
+    )
+
+
+def _cure(wrong: WrongAccess) -> str:
+    """Return what orders two accesses of one workgroup."""
+    composed = wrong.dispatch.module.source_map.composed
+    if not re.search(rf"var<workgroup>\s*{wrong.access.memory}\b", composed.text):
+        return (
+            "Put a storageBarrier there, which orders one workgroup alone; where others access the "
+            "same, write to another buffer, or make two dispatches."
+        )
+    lines = {
+        composed.place(one.span.begin).line for one in (wrong.site, wrong.other) if one is not None
+    }
+    if wrong.other is None or len(lines) > 1:
+        return "Put a barrier there."
+    return (
+        "Both are in this line: between rounds of a loop, put a barrier at its end; within one, "
+        "let no invocation write what another reads, or read into a variable and put a barrier "
+        "before the write."
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
+from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
@@ -176,8 +177,10 @@ def findings_of(
     """Return what an exception says as findings, with the author's place where it has one.
 
     Else the place is where what raised was registered: the gradient rule, by the code, or the
-    kernel on a backend.
+    kernel on a backend. One of the checks themselves is none about the kernel, and is collected.
     """
+    if faults.note(error):
+        return []
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
     if not isinstance(error, ShaderError):

@@ -54,6 +54,8 @@ def tint_findings(subject: Subject, dispatch: Dispatch) -> Iterator[Finding]:
         if composed.place(one.span.begin).line in known:
             continue
         words = f"browsers refuse this: {first}."
+        if first.startswith("atomic<"):
+            words += " Read it by atomicLoad(&…), and write it by atomicStore(&…, value)."
         said = (("Tint", one.words),)
         yield subject.placed("does-not-compile", words, module, one.span, evidence=said)
 

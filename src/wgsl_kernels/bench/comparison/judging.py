@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.engine.autodiff.double import double_precision
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
 from wgsl_kernels.testing.closeness import spacing
@@ -88,6 +89,11 @@ class Mismatch:
     inputs: tuple[Any, ...] = ()
     pattern: str = ""
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether values are integers or truths, which have no roundings."""
+        return np.asarray(self.got).dtype.kind in "biu"
+
     def evidence(self) -> tuple[tuple[str, str], ...]:
         """Return what shows it, as a finding has it."""
         if self.got is None:
@@ -96,7 +102,9 @@ class Mismatch:
         if self.inputs:
             pairs.append(("inputs", ", ".join("–" if v is None else f"{v}" for v in self.inputs)))
         pairs.append(("index", f"{list(self.index)} of {self.what}"))
-        if np.isfinite(self.error):
+        if self.is_whole:
+            pairs.append(("off", f"{abs(int(self.got) - int(self.expected))}"))
+        elif np.isfinite(self.error):
             pairs.append(("off", f"{self.error:.3g}, {self.ulps:.3g} ULP"))
         pairs.append(("allowed", f"{self.allowed:.3g}"))
         more = f", {self.pattern}" if self.pattern else ""
@@ -151,7 +159,12 @@ def errors_of(
         error, unit = np.where(equal, 0.0, 1.0), np.ones(equal.shape)
         return Errors(error, np.zeros(equal.shape), unit)
     rounded = expected.astype(np.float16) if dtype == "float16" else expected
-    low, high = bound(inputs, rounded)
+    given = bound(inputs, rounded)
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        words = f"bound: it gave {type(given).__name__}; give the pair (low, high) of arrays"
+        raise ArgumentError(words) from None
     value = widened(actual)
     inside = contains((low, high), value)
     allowed = np.maximum(distance(high, expected), distance(expected, low))

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.derived import run_derived
-from wgsl_kernels.bench.comparison.judging import exact_of, mismatch
+from wgsl_kernels.bench.comparison.derived import UNIT, run_derived
+from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound
+from wgsl_kernels.testing.bounds import either, offsets
 from wgsl_kernels.testing.closeness import equal_or_nan
 from wgsl_kernels.testing.inputs import ranges_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from wgsl_kernels.bench.comparison.derived import BoundedResults
     from wgsl_kernels.bench.comparison.judging import Mismatch
@@ -89,6 +90,72 @@ def is_of_infinities(
         for (_, values), exact in zip(run.found, alternatives[0], strict=True)
     ]
     return any(one.any() for one in meant) and _are_right_but(meant, arrays, run, alternatives)
+
+
+FEWEST = 16
+"""Roundings that are granted at least where nobody knows how many there are."""
+SAME = 1e-6
+"""How far, of the largest number there, float64 may be from the exact result."""
+
+
+UNKNOWN = (
+    " No bound of its roundings is known here, and these may be the cause. State rtol=, atol= or "
+    "bound= in the Sample."
+)
+
+
+def is_unknown(
+    sample: Sample,
+    arrays: Sequence[Array],
+    run: BoundedResults,
+    exact: Sequence[Array],
+    wide: Callable[[], Sequence[Array | None] | None],
+) -> bool:
+    """Say whether wrong elements are such as no bound is known of, and may be right.
+
+    They are off by no more than as many roundings of the largest number there as a sum along the
+    longest axis has, n u / (1 - n u), and in float64 the same text gives what is exact.
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1.
+
+    Args:
+        sample: What was run; one that states a bound is held to that.
+        arrays: Its inputs.
+        run: What it gave, and may have given.
+        exact: The exact results.
+        wide: Gives what the text gives in float64; None where that is not known.
+    """
+    if states_bound(sample) or len(exact) != len(run.found):
+        return False
+    longest = max((length for one in (*arrays, *exact) for length in one.shape), default=0)
+    off = max(longest, FEWEST) * UNIT
+    given = max([_largest(one) for one in arrays if one.dtype.kind == "f"], default=0.0)
+    allowed: list[Array] = []
+    for number, (expected, (dtype, values)) in enumerate(zip(exact, run.found, strict=True)):
+        if dtype != "float32" or values.shape != expected.shape:
+            return False
+        known = run.bounded[number] if number < len(run.bounded) else None
+        size = np.full(expected.shape, off / (1 - off) * max(given, _largest(expected)))
+        allowed.append(np.where(_shaped(known, expected), 0.0, size))
+    bounds = [
+        either(offsets(one, one, 0.0), run.bounds[min(number, len(run.bounds) - 1)])
+        for number, one in enumerate(allowed)
+    ]
+    if mismatch(bounds, arrays, run.found, [exact]) is not None:
+        return False
+    return all(
+        one is None or bool(_is_same(one, expected).all())
+        for one, expected in zip(wide() or [None] * len(exact), exact, strict=True)
+    )
+
+
+def _is_same(wide: Array, exact: Array) -> Array:
+    near = np.abs(wide - exact) <= SAME * _largest(exact)
+    return np.asarray(near | equal_or_nan(wide, exact))
+
+
+def _largest(values: Array) -> float:
+    sizes = np.abs(values[np.isfinite(values)])
+    return float(sizes.max()) if sizes.size else 0.0
 
 
 def _shaped(at: Array | None, exact: Array) -> Array:

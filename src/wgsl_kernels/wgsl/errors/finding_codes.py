@@ -60,6 +60,7 @@ portable warning loop-budget            more rounds than software adapters run
 portable warning unset-workgroup-memory workgroup memory that is read before it is written
 portable warning builtin-range          a function outside of the range where WGSL bounds its error
 right    error   kernel-not-run         a sample that never runs the kernel that it names
+right    warning check-failed           an exception of the check itself, no fault of the kernel
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
@@ -86,6 +87,7 @@ right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
 right    error   wrong-in-domain        values outside of the bound inside of the stated domain
 right    warning adapter-limit          loops that end, after more rounds than some adapters run
+right    warning unknown-bound          values of which no bound is known, and which may be right
 right    warning bound-wider-than-result a bound that roundings make wider than the result
 right    error   broken-law             an accumulator that init, another grouping or order changes
 right    warning broken-law-at-extreme  the same beyond the sample's range
@@ -106,6 +108,7 @@ safe     error   never-written          an element of the output that the kernel
 safe     error   write-race             an element that several invocations write
 safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes
+safe     warning unordered-atomics      an atomic function that reads what another one may yet write
 safe     error   unset-workgroup-read   workgroup memory that is read before it is written
 safe     error   failed-assertion       a wk_assert whose condition is false
 safe     error   runaway-loop           a loop with more rounds than software adapters run

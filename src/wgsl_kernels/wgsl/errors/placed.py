@@ -22,5 +22,5 @@ def placed_finding(error: ShaderError, kernel: str = "") -> Finding | None:
     source = rest[0].removeprefix("    ") if rest else ""
     evidence = (("more", "\n".join(rest[2:])),) if len(rest) > 2 else ()
     line, column = int(found["line"]), int(found["column"])
-    words = first[found.end() :]
+    words = first[found.end() :].removeprefix(f"{kernel}: ")
     return Finding(error.code, words, kernel, found["file"], line, column, 1, source, evidence)
