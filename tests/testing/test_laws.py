@@ -195,7 +195,7 @@ def test_rows_have_one_sign_few_kinds_and_3000_elements() -> None:
 
     assert (rows["numbers below 0"] < 0).all()
     assert (rows["numbers above 0"] > 0).all()
-    assert not rows["zeros"].any()
+    assert not rows["all zeros"].any()
     assert len(np.unique(rows["as drawn, all equal"])) == 1
     assert rows["of few kinds"].shape == (2, LONG)
     assert set(np.unique(rows["of few kinds"])) == {-1.0, 0.0, 1.0}

@@ -161,6 +161,16 @@ def is_taken(case: Case) -> bool:
     return True
 
 
+def is_held(case: Case) -> bool:
+    """Say whether a case is taken and float32 can hold its results."""
+    with quiet():
+        try:
+            exact = exact_of(case.sample, case.arrays)
+        except Exception:  # a shape rule, or NumPy, refused the case
+            return False
+        return all(np.isfinite(one.astype(np.float32)).all() for one in exact)
+
+
 def is_elementwise(case: Case) -> bool:
     """Say whether every result has the shape to which the inputs broadcast."""
     try:

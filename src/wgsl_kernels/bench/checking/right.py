@@ -354,13 +354,8 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def rows(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample whose elements are combined with rows that show what accumulators forget."""
     for code, case in specials.rows(sample):
-        with cases.quiet():
-            try:
-                exact = exact_of(case.sample, case.arrays)
-            except Exception:  # a shape rule, or NumPy, refused the case
-                continue
-            if all(np.isfinite(one.astype(np.float32)).all() for one in exact):
-                yield judged(subject, case, "webgpu", code)
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", code)
 
 
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -333,13 +333,14 @@ def _is_apart(a: Array, b: Array, relative: float, absolute: Any) -> Array:
 
 def _shown(results: Mapping[str, tuple[Array, Array]], trial: int) -> tuple[str, str]:
     """Return two results that differ, in float64 if they do there."""
-    for expected, got in results.values():
-        a, b = expected[:, trial].astype(np.float64), got[:, trial].astype(np.float64)
-        apart = _is_apart(a, b, SAME, 0.0)
-        if apart.any():
-            at = int(np.argmax(apart))
-            return f"{expected[at, trial]:.7g}", f"{got[at, trial]:.7g}"
-    return f"{expected[0, trial]:.7g}", f"{got[0, trial]:.7g}"
+    pairs = [
+        (float(a), float(b))
+        for expected, got in results.values()
+        for a, b in zip(expected[:, trial], got[:, trial], strict=True)
+    ]
+    apart = (one for one in pairs if _is_apart(*map(np.float64, one), SAME, 0.0))
+    expected, got = next(apart, pairs[0])
+    return f"{expected:.7g}", f"{got:.7g}"
 
 
 def _any(rows: Array) -> Array:

@@ -94,7 +94,7 @@ def _of_pool(
     pools = {DRAWN: given}
     if given.dtype.kind in "fi":
         pools |= {"numbers below 0": given[given < 0], "numbers above 0": given[given > 0]}
-        pools |= {"zeros": given[given == 0]}
+        pools |= {"all zeros": given[given == 0]}
     for name, pool in pools.items():
         if pool.size:
             for form, one in zip(_NAMES, _patterns(draw, pool.ravel(), shape), strict=True):
@@ -114,7 +114,7 @@ def _of_range(
             yield form.format(name), one, far
     low, high = domain or range_
     if low <= 0 <= high:
-        yield "zeros", np.zeros(shape), False
+        yield "all zeros", np.zeros(shape), False
 
 
 def _ranges(
