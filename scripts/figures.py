@@ -38,8 +38,8 @@ _CACHES = {
     *("WeakKeyDictionary", "WeakValueDictionary"),
 }
 _KINDS = {
-    "syntax trees": ("/tree.py", "wgsl/facts"),
-    "type systems": ("/infer.py", "/types.py"),
+    "syntax trees": ("wgsl/tree.py", "wgsl/syntax/tree.py", "wgsl/facts"),
+    "type systems": ("/infer.py", "wgsl/types.py"),
     "evaluators of constants": (
         "/evaluate.py",
         "wgsl/lint/constants.py",
@@ -48,6 +48,7 @@ _KINDS = {
     ),
 }
 """Where the review of 2026-11 found each kind; paths of the plan stand beside those of today.
+All are WGSL's: ``onnx/types.py``, of the element types that files name, is none.
 
 What specialising folds is computed by the arithmetic that the one evaluator has
 (``wgsl/types/values.py``); the folding itself writes trees anew and counts as no evaluator.

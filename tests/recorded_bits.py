@@ -26,7 +26,7 @@ from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced, watching
 from wgsl_kernels.bench.comparison.checks import has_gradient
 from wgsl_kernels.engine.tensors.scopes import tensors_in
-from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
+from wgsl_kernels.ops.rules.host_kernels import ON_HOST
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, tensors_for
 
 if TYPE_CHECKING:

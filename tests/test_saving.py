@@ -155,6 +155,9 @@ def test_a_failed_write_keeps_the_old_file(tmp_path: Path, monkeypatch: pytest.M
 def test_files_that_are_none_say_so(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         wk.load(tmp_path / "missing")
+    with pytest.raises(FileNotFoundError) as caught:
+        wk.save(tmp_path / "missing" / "file", {"x": wk.ones(2)})
+    assert str(caught.value).endswith(f"directory: {str(tmp_path / 'missing' / 'file')!r}")
     (tmp_path / "text").write_text("hello, this is no file of tensors")
     with pytest.raises(wk.ArgumentError, match="text is no readable safetensors file"):
         wk.load(tmp_path / "text")

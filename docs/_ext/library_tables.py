@@ -29,8 +29,8 @@ from sphinx.util.docutils import SphinxDirective
 import wgsl_kernels as wk
 from wgsl_kernels.engine.drivers import backends
 from wgsl_kernels.engine.observe import facade
-from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
 from wgsl_kernels.ops.names.deviations import DEVIATIONS
+from wgsl_kernels.ops.rules.host_kernels import ON_HOST
 from wgsl_kernels.wgsl.errors.finding_codes import CODES
 
 if TYPE_CHECKING:

@@ -107,7 +107,22 @@ def test_the_script_repeats_the_kernel_alone(tmp_path: Path) -> None:
     script = caught.value.script
     assert script is not None
     assert f"Alone: python {script}" in str(caught.value)
+    assert "Mismatched elements: 2 / 2" in _failure(script, tmp_path)
+
+
+def test_the_script_repeats_a_kernel_of_a_program_that_is_run(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    call = 'wk.run("Alone", wk.tensor([1.0, 2.0]))'
+    block = f'with wk.use_backend("webgpu"), wk.shadow("cpu", folder="found"):\n    {call}\n'
+    program.write_text(MODULE + block)
+
+    assert "Alone: python found/Alone.py" in _failure(str(program), tmp_path)
+    assert "Mismatched elements: 2 / 2" in _failure("found/Alone.py", tmp_path)
+
+
+def _failure(script: str, folder: Path) -> str:
+    """Run a script that fails, and return what it says."""
     command = [sys.executable, "-W", "error", script]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     assert done.returncode == 1
-    assert "Mismatched elements: 2 / 2" in done.stderr
+    return done.stderr

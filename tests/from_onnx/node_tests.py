@@ -35,6 +35,10 @@ CLASSES = {
 RANDOM = ("bernoulli", "training_dropout")
 """What the names of tests begin with whose results are drawn; two of them draw nothing."""
 _DRAWS_NOTHING = ("training_dropout_zero_ratio",)
+RUNS = 100
+"""Runs whose moments are taken of what is drawn."""
+SIGMAS = 5
+"""Standard deviations that moments may be off."""
 
 
 @functools.cache
@@ -70,11 +74,11 @@ def failure(name: str, backend: str) -> str:
             for inputs, outputs in case.data_sets:
                 got = model.numpy(*map(_array, inputs))
                 given = [_array(one) for one in inputs]
-                for one, want in zip(got, map(_array, outputs), strict=True):
-                    if _is_drawn(name):
-                        said = _unlikely(one, want, given)
-                    else:
-                        said = difference(one, want, case.rtol, case.atol)
+                wants = list(map(_array, outputs))
+                if _is_drawn(name):
+                    return _unlikely(case.model, given, wants)
+                for one, want in zip(got, wants, strict=True):
+                    said = difference(one, want, case.rtol, case.atol)
                     if said:
                         return said
         except wk.WgslKernelsError as error:
@@ -120,20 +124,45 @@ def _is_drawn(name: str) -> bool:
     return base.startswith(RANDOM) and not base.startswith(_DRAWS_NOTHING)
 
 
-def _unlikely(got: Any, want: Any, inputs: list[Any]) -> str:
-    """Judge what is drawn by its shape, its dtype and the values that it may have.
+def _unlikely(proto: onnx.ModelProto, given: list[Any], wants: list[Any]) -> str:
+    """Judge what is drawn by shape, dtype, and the first two moments of many runs.
 
-    Elements are 0 or 1, or 0 or an input times one common factor.
+    An element is 0, or with some chance 1, or in dropout an input divided by that chance. How often
+    it is, and how much their number varies from run to run, must be near what the chances say.
     """
-    if got.shape != want.shape or got.dtype != want.dtype:
-        return f"{got.dtype}{got.shape}; want {want.dtype}{want.shape}"
-    kept = got != 0
-    if not 0 < kept.mean() < 1:
-        return "all or nothing is drawn"
-    if set(np.unique(want).astype(float)) <= {0.0, 1.0}:
-        return "" if set(np.unique(got).astype(float)) == {0.0, 1.0} else "neither 0 nor 1"
-    factors = got[kept] / inputs[0][kept]
-    return "" if np.allclose(factors, factors[0]) and factors[0] > 1 else "not scaled"
+    model = wk.onnx.load(_unseeded(proto))
+    runs = [model.numpy(*given) for _ in range(RUNS)]
+    for got, want in zip(zip(*runs, strict=True), wants, strict=True):
+        found = {(one.shape, one.dtype.name) for one in got}
+        if found != {(want.shape, want.dtype.name)}:
+            return f"{found}; want {want.dtype}{want.shape}"
+        is_flag = np.isin(want, (0, 1)).all()
+        chance = given[0] if len(given) == 1 else np.full(want.shape, 1 - given[1])
+        if any(node.op_type == "Greater" for node in proto.graph.node):
+            chance = 1 - chance  # ONNX's function of Bernoulli has it the other way round
+        values = np.stack(got).astype(np.float64)
+        kept = values != 0
+        if not np.allclose(values, kept * (1.0 if is_flag else given[0] / chance)):
+            return "other values than 0 and those of their chance"
+        spread = chance * (1 - chance)
+        off = kept.mean(axis=0) - chance
+        is_far = np.abs(off) > SIGMAS * np.sqrt(spread / RUNS)
+        if is_far.any() or abs(off.mean()) > SIGMAS * np.sqrt(spread.mean() / kept.size):
+            return "drawn too often, or not often enough"
+        varies = kept.reshape(RUNS, -1).sum(axis=1).var() / spread.sum()
+        if abs(varies - 1) > SIGMAS * np.sqrt(2 / RUNS):
+            return "elements are not drawn one by one"
+    return ""
+
+
+def _unseeded(proto: onnx.ModelProto) -> onnx.ModelProto:
+    """Return a model that draws other numbers each time."""
+    found = onnx.ModelProto()
+    found.CopyFrom(proto)
+    for node in found.graph.node:
+        for attr in [one for one in node.attribute if one.name == "seed"]:
+            node.attribute.remove(attr)
+    return found
 
 
 def difference(got: Any, want: Any, rtol: float, atol: float) -> str:

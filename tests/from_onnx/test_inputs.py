@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper
-from tests.from_onnx.graphs import FLOAT, model
+from tests.from_onnx.graphs import FLOAT, model, network
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.drivers.abilities import abilities_of
+from wgsl_kernels.onnx import running
 
 BACKENDS = ("cpu", "webgpu")
 node = helper.make_node
@@ -61,3 +62,45 @@ def test_a_large_input_is_on_the_device_alone_and_a_recorded_one_is_not_taken_so
         np.testing.assert_array_equal(wk.capture(lambda: net(x))().numpy(), -x)
 
     assert seen == [True, False]
+
+
+@pytest.mark.gpu
+def test_a_model_runs_its_graph_once_for_a_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    run = running.run_graph
+
+    def count(graph: Any, given: Any) -> Any:
+        seen.append(given[0].shape[0])
+        return run(graph, given)
+
+    monkeypatch.setattr("wgsl_kernels.onnx.model.run_graph", count)
+    with wk.use_backend("webgpu"):
+        net = wk.onnx.load(network())
+        for batch in (2, 2, 2, 3, 3):
+            net(np.ones((batch, 3, 12, 12), np.float32))
+
+    assert seen == [2, 3]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_model_of_one_image_is_mapped_over_a_batch(backend: str) -> None:
+    proto = network()
+    proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 1
+    images = np.random.default_rng(5).standard_normal((4, 3, 12, 12)).astype(np.float32)
+    with wk.use_backend(backend):
+        net = wk.onnx.load(proto)
+        with pytest.raises(wk.ShapeError, match=r"For a batch give vmap a function"):
+            net(images)
+        with pytest.raises(wk.ShapeError, match=r"\[1, 3, 12, 12\]\.$"):
+            net(images[:, :2])
+
+        found = wk.vmap(lambda x: net(x[None])[0])(images)
+        each = [net(one[None]).numpy()[0] for one in images]
+
+    np.testing.assert_allclose(found.numpy(), each, rtol=1e-5, atol=1e-6)
+
+
+def test_nodes_are_shown_as_what_they_compute() -> None:
+    net = wk.onnx.load(network())
+
+    assert repr(net.nodes[-1]) == "y = Gemm(flat, w3, b3)"

@@ -23,7 +23,7 @@ from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from wgsl_kernels.testing import Sample
 
@@ -196,3 +196,51 @@ def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(
     with pytest.raises(wk.ArgumentError, match="output 'y' is a float; want a tensor"):
         wk.onnx.save(lambda x: 1.0, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
     assert list(tmp_path.iterdir()) == []
+
+
+WRITERS: dict[str, Callable[..., Any]] = {
+    "save": lambda f, folder, inputs: wk.onnx.save(f, folder / "f.onnx", inputs),
+    "save_graph_model": wk.tfjs.save_graph_model,
+    "export": wk.web.export,
+}
+
+
+@pytest.mark.parametrize("caller", WRITERS)
+def test_examples_are_refused_that_a_function_does_not_take(caller: str, tmp_path: Path) -> None:
+    x = np.ones((2, 3), np.float32)
+    dense = wk.nn.dense(3, 2)
+    for f, inputs, said in (
+        (dense, x, r"inputs is a ndarray; want examples by name: \{\"x\": x\}"),
+        (dense, [x], r"inputs is a list; want examples by name"),
+        (dense, {"image": x}, r"f is called with image by name: .*'x'"),
+        (lambda a, b: a + b, {"a": x}, r"f is called with a by name: .*'b'"),
+        (dense, {0: x}, r"f is called with 0 by name: keywords must be strings"),
+        (x, {"x": x}, r"f is .*; want a function"),
+    ):
+        with pytest.raises(wk.ArgumentError, match=f"^{caller}: {said}"):
+            WRITERS[caller](f, tmp_path, inputs)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_weights_keep_the_names_of_variables(tmp_path: Path) -> None:
+    x = np.random.default_rng(2).normal(size=(2, 4)).astype(np.float32)
+    first = wk.variable(np.ones((4, 3)), name="c1", dtype="float32")
+    second = wk.variable(np.ones((3, 3)), name="block:0/w", dtype="float32")
+    third = wk.variable(np.ones(3), name="x", dtype="float32")
+    unnamed = wk.variable(np.ones(3), dtype="float32")
+
+    def f(x: Any) -> Any:
+        return (wk.relu(x @ first + unnamed) @ second.T + third) @ second + unnamed * third
+
+    named = {"c1", "block_0/w", "x_"}
+    wk.onnx.save(f, tmp_path / "f.onnx", {"x": x}, dynamic_axes={"x": {0: "n"}})
+    net = wk.onnx.load(tmp_path / "f.onnx", trainable=True)
+    assert named < set(net.parameters)
+    np.testing.assert_allclose(net(x).numpy(), f(wk.tensor(x)).numpy(), rtol=1e-5)
+
+    wk.onnx.save(net, tmp_path / "again.onnx", {"x": x})
+    again = wk.onnx.load(tmp_path / "again.onnx", trainable=True)
+    assert set(again.parameters) == set(net.parameters)
+    wk.tfjs.save_graph_model(f, tmp_path / "tfjs", {"x": x})
+    there = wk.tfjs.load_graph_model(tmp_path / "tfjs" / "model.json", trainable=True)
+    assert named < set(there.parameters)

@@ -205,7 +205,7 @@ def test_what_is_measured_while_a_result_is_handed_on_changes_no_value(
     before = len(tuner.measured)
     with wk.config.using(fusion="always", tuning="on"), tuner.renewing(60.0):
         found = (wk.tensor(a) @ wk.tensor(b) * 2.0 + 1.0).numpy()
-    assert [one.kernel for one in tuner.measured[before:]] == ["BatchMatMul"]
+    assert [one.choice.kernel for one in tuner.measured[before:]] == ["BatchMatMul"]
     np.testing.assert_array_equal(found, a @ b * 2 + 1)
 
 

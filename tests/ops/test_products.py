@@ -168,8 +168,8 @@ def test_lanes_share_whatever_the_layout_is() -> None:
     product = Product(1, 511, 511, 1, 511)
     candidates = candidates_for(product, STRIDED, replace(SOFTWARE, shares_lanes=True))
     assert candidates.static == "lanes_32"
-    assert set(LANES) < set(candidates.names)
-    assert not set(LANES) & set(candidates_for(product, STRIDED, SOFTWARE).names)
+    assert set(LANES) < candidates.by_name.keys()
+    assert not set(LANES) & candidates_for(product, STRIDED, SOFTWARE).by_name.keys()
 
 
 def test_a_small_product_takes_the_tiles_that_compile_soonest_on_software() -> None:
@@ -220,7 +220,7 @@ def test_no_part_loops_longer_than_drivers_allow(
 ) -> None:
     product = Product(1, results, results, taps, channels)
     candidates = candidates_for(product, layout, policy)
-    assert candidates.static in candidates.names
+    assert candidates.static in candidates.by_name
     for one in candidates.by_name.values():
         tap_block, channel_block = one.fields["tap_block"], one.fields["channel_block"]
         assert 1 <= tap_block <= taps

@@ -85,6 +85,39 @@ def test_numbers_come_back_within_half_a_scale(bits: int, symmetric: bool, backe
             np.testing.assert_array_equal(plain.numpy(), back.numpy())
 
 
+@BACKENDS
+@pytest.mark.parametrize("bits", [2, 4, 8])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_blocks_of_any_range_come_back_or_are_nan(bits: int, symmetric: bool, backend: str) -> None:
+    draw = np.random.default_rng(bits)
+    widest = np.finfo(np.float32).max
+    sizes = np.array([2.0**-149, 1e-40, 2.0**-126, 1e-37, 1e-20, 1e20, 2.0**126, widest])
+    x = draw.uniform(-1, 1, (8, 16)) * sizes[:, None]
+    x[:, 0], x[:, 1] = -sizes, sizes
+    broken = np.ones((4, 16))
+    broken[np.arange(3), [2, 5, 7]] = np.inf, -np.inf, np.nan
+    given = np.concatenate([x, broken]).astype(np.float32)
+    with wk.use_backend(backend):
+        codes, scales, zeros = wk.quantize_nbits(
+            np.concatenate([given, np.ones_like(given)], 1), bits=bits, block_size=16,
+            symmetric=symmetric,
+        )  # fmt: skip
+        fields = [wk.widen(one, kind=f"uint{bits}").numpy() for one in (codes, zeros)]
+        found = scales.numpy().astype(np.float64)
+
+    values, places = fields[0][:, :32].reshape(12, 2, 16), fields[1][:, :2]
+    back = (values - places[..., None]) * found[..., None]
+    assert np.isnan(found[8:11, 0]).all()
+    assert (values[8:11, 0] == 0).all()
+    assert (places[8:11, 0] == 0).all()
+    for off, scale in (
+        (back[:, 1] - 1, found[:, 1]),
+        (back[11:, 0] - 1, found[11:, 0]),
+        (back[:8, 0] - given[:8], found[:8, 0]),
+    ):
+        assert (np.abs(off) <= scale[:, None] * (0.5 + 1e-4)).all()
+
+
 def test_matrices_above_the_binding_limit_are_multiplied_in_parts(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

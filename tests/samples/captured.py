@@ -14,7 +14,7 @@ from tests.samples.check import Case, check, on_device
 from tests.samples.fused import ONE_IN, SMOOTH, gradients_of
 
 import wgsl_kernels as wk
-from wgsl_kernels.ops.linear_algebra.host_kernels import ON_HOST
+from wgsl_kernels.ops.rules.host_kernels import ON_HOST
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, tensors_for
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.testing import Sample, check_kernel
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def test_a_right_kernel_passes_every_check() -> None:
             "folded grid",
             "views",
             "special values",
+            "signs of zero",
             "dtypes",
             "fused",
             "captured",
@@ -187,6 +189,69 @@ def test_a_wrong_shape_is_reported() -> None:
     report = check_kernel(NAME, [SAMPLE], backends=("cpu",))
     assert ("forward", "cpu") in failed(report)
     assert "the cpu kernel gave shape [1, 3]" in str(report)
+
+
+def test_a_rule_that_raises_is_told_once_and_where_it_is() -> None:
+    def rule(dy: wk.Tensor) -> wk.Tensor:
+        raise RuntimeError("no idea")
+
+    register(gradient=rule)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    assert found.code == "gradient-raises"
+    assert "no idea" in found.words
+    gradient, kernel = find_rule(NAME), wk.get_kernel(NAME, "webgpu")
+    assert gradient is not None
+    assert kernel is not None
+    assert (found.file, found.line) == (gradient.origin.file, gradient.origin.line)
+    assert found.line != kernel.origin.line
+
+
+def test_a_cpu_kernel_of_another_dtype_is_told_once_and_where_it_is() -> None:
+    register(cpu=lambda x: (x * x * x).astype(np.float64))
+
+    (found,) = check_kernel(NAME, [SAMPLE], sections=("right", "fast")).findings
+    kernel = wk.get_kernel(NAME, "cpu")
+    assert "the cpu kernel gave dtype float64" in found.words
+    assert kernel is not None
+    assert (found.file, found.line) == (kernel.origin.file, kernel.origin.line)
+
+
+def even(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    if x.size % 2:
+        raise ValueError("an even number of elements.")
+    return x * x * x
+
+
+def two_by_three(x: wk.Spec, /) -> wk.Spec:
+    if x.shape != (2, 3):
+        raise wk.ShapeError("only [2, 3] will do.")
+    return x
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cpu", "signature", "said", "backend"),
+    [
+        (even, lambda x, /: x, "the cpu kernel refuses", "cpu"),
+        (lambda x: x * x * x, two_by_three, "no other size is checked", "webgpu"),
+    ],
+)
+def test_sizes_that_are_refused_are_remarked_upon_once(
+    cpu: Callable[[Array], Array], signature: Callable[..., Any], said: str, backend: str
+) -> None:
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=signature)
+    wk.register_gradient(NAME, lambda dy, x: dy * 3.0 * x * x, override=True)
+    report = check_kernel(NAME, [SAMPLE], sections=("right",))
+
+    (found,) = report.findings
+    assert report.passed
+    assert (found.code, found.severity) == ("refused-size", "note")
+    assert said in found.words
+    assert "Error: an even number" in found.words or "ShapeError: only [2, 3]" in found.words
+    kernel = wk.get_kernel(NAME, backend)
+    assert kernel is not None
+    assert found.line == kernel.origin.line
 
 
 def test_nan_in_place_of_a_number_fails() -> None:

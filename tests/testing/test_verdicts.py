@@ -160,7 +160,11 @@ IS_NAN = "import wgsl_kernels::lib::safe_math::is_nan;\n"
             "nan-compared",
         ),
         (lambda x: np.maximum(x, 0), "return max(x, T(0));", "wrong-nonfinite"),
-        (lambda x: np.copysign(1, x), "return select(-1.0, 1.0, x >= 0.0);", "wrong-nonfinite"),
+        (
+            lambda x: np.copysign(1, x),
+            "return select(-1.0, 1.0, x >= 0.0);",
+            "wrong-nonfinite zero-sign",
+        ),
         (
             lambda x: np.clip(x, 0, 1),
             "if (is_nan(x)) { return 2.0; } return saturate(x);",
@@ -174,10 +178,78 @@ def test_nan_that_comparisons_meet_is_a_warning(cpu: Any, shader: str, code: str
     report = check_kernel("Chooses", [Sample("Chooses", f, ((70,),))], sections=("right",))
 
     found = {one.code: one for one in report.findings}
-    assert set(found) == ({code} if code else set())
-    assert report.passed == (code != "wrong-nonfinite")
+    assert set(found) == set(code.split())
+    assert report.passed == ("wrong-nonfinite" not in code)
     if code:
-        assert "special=('NaN',)" in dict(found[code].evidence)["unless"]
+        assert "special=('NaN',)" in dict(found[code.split()[0]].evidence)["unless"]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cpu", "shader", "waive", "warned"),
+    [
+        (np.abs, "return select(x, -x, x < T(0));", {}, True),
+        (np.abs, "return select(x, -x, x < T(0));", {"zero-sign": "either will do"}, True),
+        (np.trunc, "return T(i32(x));", {}, True),
+        (lambda x: 1 / x, "return T(1) / (x + T(0));", {}, True),
+        (lambda x: np.maximum(0, x), "return max(x, T(0));", {}, False),
+        (lambda x: np.clip(x, 0, 1), "return clamp(T(0), x, T(1));", {}, False),
+        (np.abs, "return abs(x);", {}, False),
+        (lambda x: x - x * 0.5, "return x * T(0.5) * select(T(1), T(2), x == T(9));", {}, True),
+        (lambda x: x * 0.5, "var y = T(); for (var k = 0; k < 2; k++) { y += x / 4; } return y;",
+         {}, False),
+    ],
+)  # fmt: skip
+def test_a_zero_of_the_other_sign_is_a_warning_but_where_either_may_come(
+    cpu: Any, shader: str, waive: dict[str, str], warned: bool
+) -> None:
+    f = registered("Signed", cpu, f"fn op(x: T) -> T {{ {shader} }}", like_x, dtypes=("float32",))
+    far = ("NaN", "+Inf", "-Inf", "extreme", "huge")
+    sample = Sample("Signed", f, ((70,),), waive=waive, special=far)
+    report = check_kernel("Signed", [sample], sections=("right",))
+
+    found = [one for one in report.findings if one.code == "zero-sign"]
+    assert report.passed
+    assert bool(found) == warned
+    assert all(bool(one.waived) == bool(waive) for one in found)
+    assert all("zeros, simulator" in dict(one.evidence)["case"] for one in found)
+
+
+def test_of_two_inputs_zeros_of_each_sign_meet_each() -> None:
+    sample = Sample("Added", print, ((6,), (6,)))
+    met = {
+        (np.signbit(a), np.signbit(b))
+        for case in specials.zeros(sample)
+        for a, b in zip(*case.arrays, strict=True)
+        if a == 0 and b == 0
+    }
+
+    assert len(met) == 4
+    assert not list(specials.zeros(Sample("Added", print, ((6,), (6,)), special=("zeros",))))
+    assert not list(specials.zeros(Sample("Added", print, ((6,), (6,)), low=0.5)))
+
+
+@pytest.mark.gpu
+def test_a_row_that_is_sorted_may_have_zeros_in_either_order() -> None:
+    text = GATHERED.replace("x_size: u32, at_size", "x_shape: vec2<u32>, x_size").replace(
+        "@group(0) @binding(1) var<storage, read> at: array<i32>;\n", ""
+    ).replace("if (i < params.at_size) { y[i] = x[MOST]; }", """
+      if (i >= params.x_size) { return; }
+      let row = i / params.x_shape[1] * params.x_shape[1];
+      var below = 0u;
+      for (var k = row; k < row + params.x_shape[1]; k++) {
+        if (x[k] < x[i] || (x[k] == x[i] && k > i)) { below++; }
+      }
+      y[row + below] = x[i];
+    """)  # fmt: skip
+    f = registered(
+        "Sorted", lambda x: np.sort(x), text, like_x, groups=lambda x_size: (-(-x_size // 64),)
+    )
+    report = check_kernel("Sorted", [Sample("Sorted", f, ((6, 12),))], sections=("right",))
+
+    assert report.passed, str(report)
+    assert "signs of zero" in {one.check for one in report.rows}
+    assert "zero-sign" not in {one.code for one in report.findings}
 
 
 def test_our_own_kernels_are_held_to_what_they_promise_for_nan() -> None:

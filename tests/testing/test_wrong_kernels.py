@@ -19,6 +19,8 @@ from tests.modes import ALL_MODES
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.bench.checking import bits
+from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.engine.registry.signature import forget_signature
 from wgsl_kernels.testing import Sample, all_samples, check_kernel
 from wgsl_kernels.wgsl.errors.finding_codes import CODES, SECTIONS
@@ -196,6 +198,18 @@ def test_a_right_kernel_of_ours_is_not_flagged(name: str) -> None:
 
     assert report.passed, str(report)
     assert [one for one in report.findings if one.severity == "error"] == []
+
+
+def test_no_map_of_ours_gives_a_zero_of_another_sign_than_its_cpu_kernel() -> None:
+    first = {one.kernel: one for one in reversed(all_samples()) if "float32" in one.input_dtypes}
+    cases = 0
+    for sample in first.values():
+        subject = Subject(sample.kernel, (sample,), ("cpu", "webgpu"))
+        for found in bits.signs_of_zero(subject, sample):
+            assert found == [], sample.id
+            cases += 1
+
+    assert cases >= 60
 
 
 READ_PAST_THE_END = (

@@ -10,7 +10,8 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU
 from wgsl_kernels.backends.webgpu.devices.timing import Noted
-from wgsl_kernels.backends.webgpu.tuning.choice import Choice, choice_by_name
+from wgsl_kernels.backends.webgpu.templates.template import hash_of
+from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import file_for
 
@@ -91,12 +92,14 @@ def tuner_of(device: Any) -> Tuner:
 
 def chosen(device: FakeDevice, tuner: Tuner | None = None, **more: Any) -> str:
     """Return what a process chooses; by default one that has just begun."""
-    work = more.pop("work", WORTH)
-    return (tuner or tuner_of(device)).choose(choice_of(**more), device.run, work)
+    return (tuner or tuner_of(device)).choose(choice_of(**more), device.run)
 
 
-def choice_of(names: tuple[str, ...] = NAMES, template: str = "fn main() {}") -> Choice:
-    return choice_by_name("Sum", ("float32", 10), names, "small", lambda: [template])
+def choice_of(
+    names: tuple[str, ...] = NAMES, template: str = "fn main() {}", work: float = WORTH
+) -> Choice:
+    candidates = {name: Candidate("sum.wesl") for name in names}
+    return Choice("Sum", ("float32", 10), candidates, "small", lambda _: hash_of([template]), work)
 
 
 def measured(device: FakeDevice, tuner: Tuner | None = None, **more: Any) -> str:

@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
-from wgsl_kernels.backends.webgpu.lowering.walk import BESIDE
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 pytestmark = pytest.mark.gpu
@@ -53,6 +52,7 @@ fn combine(a: f32, b: f32) -> f32 { return a + b; }
 fn finish(a: f32, n: u32) -> f32 { return sqrt(a) + f32(n); }
 """
 VARIANTS: list[Any] = ["lanes", "rows"]
+BESIDE: list[Any] = ["columns", "eights"]
 GROUPS = {"eights": 16}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from wgsl_kernels.backends.webgpu.kept import kept_files
-from wgsl_kernels.backends.webgpu.kept.declared_types import is_table
+from wgsl_kernels.backends.webgpu.kept.declarations import is_table
 from wgsl_kernels.backends.webgpu.kept.kept_files import KeptFile, cache_folder
 
 

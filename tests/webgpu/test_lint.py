@@ -131,13 +131,40 @@ def test_workgroup_memory_that_nothing_sets_is_found() -> None:
         ("return attrs.k;", "unknown-name", "Declare struct Attrs", "attrs"),
         ("return p.beta + x;", "unknown-field", "it has alpha.", "beta"),
         ("let y: u32 = x; return x;", "wrong-type", "write u32(x)", "x"),
+        ("let a = vec3(x); return a[3];", "does-not-compile", "which has the elements 0 to 2", "3"),
+        ("return dpdx(x);", "does-not-compile", "Subtract neighbours", "dpdx"),
+        ("return textureSample(x).x;", "does-not-compile", "by index", "textureSample"),
+        ("discard; return x;", "does-not-compile", "Write return", "discard"),
+        ("return x ** 2;", "wrong-type", "write pow(x, y) for **", "*"),
+        ("return *x;", "wrong-type", "this is f32. Leave it out", "*"),
+        ("let y = x; let y = x; return y;", "does-not-compile", "Take another name", "y"),
+        ("let x = p.alpha; return x;", "does-not-compile", "Take another name", "x"),
+        ("const k = x; return k;", "does-not-compile", "Write let", "x"),
+        ("switch x { default: { return x; } }", "wrong-type", "Write if", "x"),
+        ("let k: f64 = 1.0; return x;", "unknown-name", "Write f32", "f64"),
+        ("store[0] = x; return x;", "immutable", "Write to the output", "store"),
+        ("return x + atomicLoad(&p.alpha);", "wrong-type", "Declare atomic<i32>", "&"),
+        ("return x * f32(arrayLength(store));", "wrong-type", "Write &store", "store"),
+        ("return store[x];", "wrong-type", "Convert it to u32", "x"),
+        ("let n = 1u; return x + f32(-n);", "wrong-type", "Write -i32(n)", "n"),
+        ("var v = vec3(x); v.xy = v.yz; return x;", "wrong-type", "Write .x and .y", "v.xy"),
+        ("return x * 2.0F;", "syntax", "Write 'f', or none", "F"),
+        ("return (f32) x;", "syntax", "Write f32(value)", "x"),
+        ("if (x > 1) { return x; } elif (x > 0) { } return x;", "syntax", "Write else if", "{"),
+        ("do { } while (x > 0);", "syntax", "Write loop", "{"),
+        ("static const k = 1; return x;", "syntax", "Leave static out", "c"),
+        ("return not x;", "syntax", "Write !", "x"),
+        ('return f32("a");', "syntax", "WGSL has no strings", '"'),
         ("let filter = x; return filter;", "reserved-word", "Write filter_", "filter"),
     ],
 )
 def test_a_usual_error_says_what_to_write_and_marks_the_operand(
     body: str, code: str, words: str, marked: str
 ) -> None:
-    head = "alias T = f32;\nstruct P { alpha: f32 }\nvar<private> p: P;\n"
+    head = (
+        "alias T = f32;\nstruct P { alpha: f32 }\nvar<private> p: P;\n"
+        "@group(0) @binding(0) var<storage, read> store: array<f32>;\n"
+    )
     text = f"{head}fn op(x: T) -> T {{ {body} }}\n"
 
     first = diagnose(Text("k.wgsl", text))[0]
@@ -145,6 +172,26 @@ def test_a_usual_error_says_what_to_write_and_marks_the_operand(
     assert first.code == code
     assert words in first.words
     assert text[first.span.begin : first.span.end] == marked
+
+
+@pytest.mark.parametrize("space", ["workgroup", "storage", "uniform"])
+def test_a_pointer_that_no_function_takes_says_what_to_pass(space: str) -> None:
+    text = f"fn first(p: ptr<{space}, array<f32, 4>>) -> f32 {{ return (*p)[0]; }}\n"
+
+    (found,) = diagnose(Text("k.wgsl", text))
+
+    assert "Name the variable in the function, and pass an index." in found.words
+    assert text[found.span.begin : found.span.end] == "p"
+    assert diagnose(Text("k.wgsl", text.replace(space, "function"))) == []
+
+
+def test_a_value_that_is_not_built_in_is_told_with_the_nearest() -> None:
+    text = "@compute @workgroup_size(1)\nfn main(@builtin(global_id) id: vec3<u32>) { }\n"
+
+    (found,) = diagnose(Text("k.wgsl", text))
+
+    assert "'global_id'. Did you mean 'global_invocation_id'?" in found.words
+    assert text[found.span.begin : found.span.end] == "global_id"
 
 
 def test_all_errors_are_found_and_not_the_first_alone() -> None:

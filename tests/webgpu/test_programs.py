@@ -20,9 +20,11 @@ from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Dispatch, Program
+from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.ops.indexing.pairs import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -147,7 +149,7 @@ def test_a_program_prints_its_grid_bindings_and_lines_with_origins(device: Devic
 
 
 def test_long_rows_hand_partial_results_from_one_dispatch_to_the_next(device: Device) -> None:
-    program, choices = lower_reduce(call(SUM, ("x",), ()), [given(0, (1 << 22,))], device, "rows")
+    program, choice = lower_reduce(call(SUM, ("x",), ()), [given(0, (1 << 22,))], device, "rows")
 
     first, second = program.dispatches
     (partials,) = program.temporaries
@@ -157,7 +159,8 @@ def test_long_rows_hand_partial_results_from_one_dispatch_to_the_next(device: De
     assert not first.accepts_epilogue
     assert second.accepts_epilogue
     assert not second.accepts_prologue
-    assert len(choices.names) > 1
+    assert choice is not None
+    assert len(choice.names) > 1
 
 
 def test_a_variant_of_a_scan_is_its_configuration(device: Device) -> None:
@@ -168,12 +171,13 @@ def test_a_variant_of_a_scan_is_its_configuration(device: Device) -> None:
         (Spec((512, 512), "float32"),),
         ("y",),
     )
-    static, choices = lower_scan(scan, [given(0, (512, 512))], device)
+    static, choice = lower_scan(scan, [given(0, (512, 512))], device)
 
-    for name in choices.names:
+    assert choice is not None
+    for name in choice.names:
         program, _ = lower_scan(scan, [given(0, (512, 512))], device, name)
-        assert dict(program.configuration)["variant"] == name
-        assert (program == static) == (name == choices.names[0])
+        assert {*program.configuration} >= {*choice.candidates[name].settings(name)}
+        assert (program == static) == (name == choice.static)
 
 
 def test_a_copy_of_a_view_is_a_program(device: Device) -> None:
@@ -214,7 +218,7 @@ def test_clearing_an_output_is_a_dispatch(device: Device) -> None:
     shader = ShaderKernel("Own", text, HERE, init={"y": 3.0})
     cleared = ShaderCall(shader, ("x",), {}, (Spec((50,), "float32"),), ("y",))
 
-    program, _ = lower_free(cleared, [given(0, (50,))], device)
+    program = lower_free(cleared, [given(0, (50,))], device)
 
     fill, own = program.dispatches
     assert fill.kernels == ("Fill",)
@@ -234,9 +238,21 @@ def test_the_rows_of_explain_carry_their_programs() -> None:
     assert row.program == program
     assert row.dispatch in program.dispatches
     assert row.dispatch.kernels == row.kernels == ("BatchMatMul", "Add", "Relu")
-    assert "variant" in dict(program.configuration)
+    assert {"variant", "TILE_M", "SPLIT"} <= dict(program.configuration).keys()
     assert row.dispatch.module.text
     assert "BatchMatMul + Add + Relu" in wk.explain(layer).show()
+
+
+def test_a_program_says_all_that_was_chosen_for_it() -> None:
+    x = tensor(8, 5000)
+
+    with forced("TopK", "sorted"):
+        (program,) = {row.program for row in wk.explain(lambda: wk.topk(x, 3)[0]).dispatches}
+
+    method, pairs, *_ = program.chosen["variant"].split(" + ")
+    assert method == "sorted"
+    assert pairs in METHODS
+    assert str(program).startswith(f"configuration: variant sorted + {pairs}")
 
 
 def test_a_row_says_which_limit_ended_its_dispatch() -> None:

@@ -47,7 +47,9 @@ def test_choices_that_are_loaded_hold_where_none_was_made_and_win_over_the_file(
     assert _as_saved(begun) != saved
 
 
-def test_choices_of_another_adapter_or_template_are_kept_and_not_taken() -> None:
+def test_choices_of_another_adapter_or_template_are_kept_and_not_taken(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     device = FakeDevice({"small": 2e-3, "large": 1e-3})
     first = tuner_of(device)
     measured(device, first)
@@ -57,7 +59,10 @@ def test_choices_of_another_adapter_or_template_are_kept_and_not_taken() -> None
     other.info = replace(INFO, driver="example 1.2.4")
     assert chosen(other, _resumed(other, saved)) == "small"
     assert saved.items() <= _as_saved(_resumed(other, saved)).items()
+    assert not caplog.messages
     assert chosen(device, _resumed(device, saved), template="fn main() { return; }") == "small"
+    (message,) = caplog.messages
+    assert "large, as chosen before, is not taken: its template or configuration" in message
     assert chosen(device, _resumed(device, saved)) == "large"
 
 

@@ -105,8 +105,8 @@ def test_a_subgroup_may_be_smaller_or_larger_than_a_team(
     lanes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Stand in for devices with other subgroups: here they have 8 lanes, as a team has."""
-    monkeypatch.setattr(lower_reduce, "TEAM", lanes)
     monkeypatch.setattr(lower_spreads, "TEAM", lanes)
+    monkeypatch.setitem(lower_spreads.LANES, "subgroups", lanes)
     x = np.random.default_rng(1).integers(-9, 9, (70, 301)).astype(np.float32)
     with wk.use_backend("webgpu"):
         np.testing.assert_array_equal(wk.sum(x, axis=1).numpy(), x.sum(1))

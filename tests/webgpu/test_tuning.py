@@ -102,7 +102,7 @@ def test_what_was_measured_can_be_read() -> None:
     tuner = tuner_of(device)
     measured(device, tuner)
     (one,) = tuner.measured
-    assert (one.kernel, one.static, one.chosen) == ("Sum", "small", "large")
+    assert (one.choice.kernel, one.choice.static, one.chosen) == ("Sum", "small", "large")
     assert one.seconds == {"small": 2e-3, "large": 1e-3}
 
 
@@ -334,10 +334,15 @@ def test_a_choice_is_named_by_the_hash_of_its_template_and_its_configuration() -
     assert edited.runs
 
 
-def test_a_configuration_in_the_file_that_no_variant_has_is_measured_again() -> None:
+def test_a_configuration_in_the_file_that_no_variant_has_is_measured_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     measured(FakeDevice({"small": 2e-3, "large": 1e-3}))
     path = path_for(INFO)
     path.write_text(path.read_text(encoding="utf-8").replace('"large"', '"gone"'), encoding="utf-8")
+    with caplog.at_level("INFO", "wgsl_kernels"):
+        assert chosen(FakeDevice({})) == "small"
+    assert f"{choice_of().label}: gone, as chosen before, is not taken" in caplog.text
     assert measured(FakeDevice({"small": 2e-3, "large": 1e-3})) == "large"
 
 

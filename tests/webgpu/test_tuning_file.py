@@ -170,7 +170,7 @@ if sys.argv[3] != "-":
     chosen = find_driver("webgpu").tuner
     choices = {}
     for key, one in chosen._asked_for.items():
-        choices[one.label] = one.entry(next(n for n in one.names if n != chosen._chosen[key]))
+        choices[one.label] = one.entries[next(n for n in one.names if n != chosen._chosen[key])]
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"format": tuning_file.FORMAT, "choices": choices}))
 """

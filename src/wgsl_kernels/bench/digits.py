@@ -23,12 +23,12 @@ from wgsl_kernels.testing.inputs import call_of, tensors_for
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.backends.simulator.gpu import Launch
+    from wgsl_kernels.backends.simulator.gpu import SimulatedDispatch
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.simulator.dispatch import EntryPoint
-    from wgsl_kernels.simulator.module import Site
+    from wgsl_kernels.simulator.module import AccessSite
     from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
@@ -50,20 +50,22 @@ class LostDigits:
     wide: Array
     most: Array
     sites: Array
-    places: Sequence[tuple[Dispatch, Site]]
+    places: Sequence[tuple[Dispatch, AccessSite]]
 
 
 @dataclass
 class _Beside:
     """The memory of a block's dispatches, with the float64 of each float."""
 
-    places: list[tuple[Dispatch, Site]] = field(default_factory=list["tuple[Dispatch, Site]"])
+    places: list[tuple[Dispatch, AccessSite]] = field(
+        default_factory=list["tuple[Dispatch, AccessSite]"]
+    )
     memory: dict[int, tuple[Array, DigitsWords]] = field(
         default_factory=dict["int", "tuple[Array, DigitsWords]"]
     )
     entries: dict[EntryPoint, EntryPoint] = field(default_factory=dict["EntryPoint", "EntryPoint"])
 
-    def run(self, dispatch: Dispatch, launch: Launch) -> None:
+    def run(self, dispatch: Dispatch, launch: SimulatedDispatch) -> None:
         """Run a dispatch that is about to run, on memory of this block's own."""
         bound = {key: self.of(words) for key, words in launch.bound.items()}
         self.entry(dispatch, launch.entry).run(launch.groups, bound, subgroup_size=launch.lanes)

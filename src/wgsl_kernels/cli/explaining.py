@@ -62,7 +62,7 @@ def _row(one: Dispatch, cause: str, device_ms: float | None, program: Any) -> di
         "workgroup_memory": composed.workgroup_bytes,
         "parameters": len(one.params.data),
         "makes": buffers,
-        "configuration": {key: str(value) for key, value in program.configuration},
+        "configuration": program.chosen,
         "notes": list(one.notes),
         "accepts_prologue": sorted(one.accepts_prologue),
         "accepts_epilogue": one.accepts_epilogue,

@@ -65,11 +65,12 @@ class Tuned:
         rows = [
             {
                 "item": name,
-                "kernel": one.kernel,
+                "kernel": one.choice.kernel,
                 "variant": variant,
+                "configuration": dict(one.choice.candidates[variant].constants),
                 "ms": 1e3 * seconds,
                 "taken": variant == one.chosen,
-                "static": variant == one.static,
+                "static": variant == one.choice.static,
             }
             for name, one in self.measured
             for variant, seconds in one.seconds.items()
@@ -170,18 +171,18 @@ def _table(found: list[tuple[str, Measurement]], adapter: str) -> Table:
     for heading in ("item", "kernel", "variant", "ms", "of the static one's time"):
         table.add_column(heading, justify="right" if heading[0] in "mo" else "left")
     for name, one in found:
-        base = one.seconds.get(one.static)
+        base = one.seconds.get(one.choice.static)
         for variant, seconds in sorted(one.seconds.items(), key=lambda pair: pair[1]):
             marks = [
                 word
                 for word, is_so in (
                     ("taken", variant == one.chosen),
-                    ("static", variant == one.static),
+                    ("static", variant == one.choice.static),
                 )
                 if is_so
             ]
             shown = f"{variant} ({', '.join(marks)})" if marks else variant
             ratio = f"{seconds / base:.2f}" if base else ""
-            table.add_row(name, one.kernel, shown, f"{1e3 * seconds:.3f}", ratio)
+            table.add_row(name, one.choice.kernel, shown, f"{1e3 * seconds:.3f}", ratio)
             name = ""
     return table

@@ -141,16 +141,13 @@ def frame(scene: Scene, width: int, height: int) -> Array:
     return np.concatenate([pixels, np.full((height, width, 1), 255, np.uint8)], axis=-1)
 
 
-def open_window(
-    to: Console, session: WatchSession, asked: CheckOptions, frames: int | None = None
-) -> Scene:
+def open_window(to: Console, session: WatchSession, asked: CheckOptions) -> Scene:
     """Show a file's output in a window, again at every save, until it is closed.
 
     Args:
         to: Where verdicts are printed.
         session: The file under watch.
         asked: What the check is asked for.
-        frames: After how many frames it closes, without end by default.
 
     Raises:
         ArgumentError: There is no display, or what shows windows is not installed.
@@ -160,7 +157,6 @@ def open_window(
     bitmap = canvas.get_bitmap_context()
     saved, ended = threading.Event(), threading.Event()
     watcher = threading.Thread(target=_note_saves, args=(session, saved, ended), daemon=True)
-    drawn = [0]
 
     def draw() -> None:
         if saved.is_set():
@@ -169,9 +165,6 @@ def open_window(
         width, height = (int(one) for one in canvas.get_logical_size())
         bitmap.set_bitmap(frame(scene, width, height))
         canvas.set_title(scene.title())
-        drawn[0] += 1
-        if frames is not None and drawn[0] >= frames:
-            canvas.close()
 
     def press(event: Mapping[str, str]) -> None:
         if event["key"] == "q":

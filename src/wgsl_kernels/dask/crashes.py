@@ -57,7 +57,13 @@ class KernelNote:
 
     def around(self, name: str, specs: Sequence[Any], launch: Launch) -> Launch:
         """Return a launch that is noted before it runs."""
-        return _NotedLaunch(self, _described(name, specs), launch)
+        kernel = _described(name, specs)
+
+        def noted(arrays: list[Any]) -> Sequence[Any]:
+            self.begin(kernel)
+            return launch(arrays)
+
+        return noted
 
     def begin(self, kernel: str) -> None:
         """Note a kernel that is about to run, where a task of Dask runs it."""
@@ -81,23 +87,6 @@ class KernelNote:
     def close(self) -> None:
         """Remove the file; what is noted later reaches nobody."""
         self.path.unlink(missing_ok=True)
-
-
-class _NotedLaunch:
-    """Runs a prepared kernel, and notes before that it does."""
-
-    def __init__(self, note: KernelNote, kernel: str, launch: Launch) -> None:
-        self._note, self._kernel, self._launch = note, kernel, launch
-
-    def __call__(self, arrays: list[Any]) -> Sequence[Any]:
-        self._note.begin(self._kernel)
-        return self._launch(arrays)
-
-    def retire(self) -> None:
-        """Have the backend forget what it keeps for the kernel."""
-        retire = getattr(self._launch, "retire", None)
-        if retire is not None:
-            retire()
 
 
 def kernels_of(path: Path, worker: str, key: str) -> list[str]:

@@ -40,7 +40,7 @@ _GIVES = Operator(lambda node, *values: values, 1, frozenset(), True, None)
 """What gives the outputs of a graph under the names of its signature."""
 
 
-class _Source(NamedTuple):
+class _NodeOutput(NamedTuple):
     """An output of a node: what "name:1" means."""
 
     node: str
@@ -61,10 +61,10 @@ def read_graph(file: TfjsGraphFile) -> Graph:
             reads what no node gives; nodes wait for one another; a constant has no weight.
         ValueError: The JSON is not of the form that a ``GraphDef`` has.
     """
-    return _Reader(file).graph()
+    return _GraphDefReader(file).graph()
 
 
-class _Reader:
+class _GraphDefReader:
     def __init__(self, file: TfjsGraphFile) -> None:
         self._nodes: dict[str, dict[str, Any]] = {}
         for node in file.graph["node"]:
@@ -79,14 +79,14 @@ class _Reader:
         self._weights = file.weights
         self._inputs, self._outputs = self._signature(file.signature)
 
-    def _sources(self, node: Mapping[str, Any]) -> list[_Source]:
+    def _sources(self, node: Mapping[str, Any]) -> list[_NodeOutput]:
         """Return what a node reads; that it waits for others ("^name") says nothing here."""
         found = (_source(one) for one in node.get("input") or () if not one.startswith("^"))
         return list(found)
 
     def _signature(
         self, signature: Mapping[str, Any]
-    ) -> tuple[dict[str, ValueInfo], dict[str, _Source]]:
+    ) -> tuple[dict[str, ValueInfo], dict[str, _NodeOutput]]:
         """Return the inputs by their nodes, and the outputs by their names."""
         given, wanted = signature.get("inputs") or {}, signature.get("outputs") or {}
         if not wanted:
@@ -124,8 +124,8 @@ class _Reader:
         order = self._order()
         self._check_operators(order)
         constants: dict[str, Constant] = {}
-        names: dict[_Source, str] = {
-            _Source(node, 0): info.name for node, info in self._inputs.items()
+        names: dict[_NodeOutput, str] = {
+            _NodeOutput(node, 0): info.name for node, info in self._inputs.items()
         }
         taken = set(names.values())
         nodes = []
@@ -136,13 +136,13 @@ class _Reader:
             if op == "Const":
                 key = f"{name}:0" if name in taken else name
                 constants[key] = Constant(key, self._weight(name))
-                names[_Source(name, 0)] = key
+                names[_NodeOutput(name, 0)] = key
             elif op in _ALIASES or op == "IdentityN":
                 for place, one in enumerate(sources):
-                    names[_Source(name, place)] = _found(names, one, name)
+                    names[_NodeOutput(name, place)] = _found(names, one, name)
             else:
                 node = self._node(name, [_found(names, one, name) for one in sources])
-                names.update((_Source(name, i), key) for i, key in enumerate(node.outputs))
+                names.update((_NodeOutput(name, i), key) for i, key in enumerate(node.outputs))
                 nodes.append(node)
         results = [_found(names, one, "the signature") for one in self._outputs.values()]
         nodes.append(_giving(results, list(self._outputs)))
@@ -251,7 +251,7 @@ def _dtype_of(attrs: Mapping[str, Any]) -> str | None:
     return next((attrs[name] for name in ("T", "Tparams", "SrcT", "Tidx") if name in attrs), None)
 
 
-def _found(names: Mapping[_Source, str], source: _Source, reader: str) -> str:
+def _found(names: Mapping[_NodeOutput, str], source: _NodeOutput, reader: str) -> str:
     if source not in names:
         raise ArgumentError(
             f"load_graph_model: {reader!r} reads {str(source)!r}; {source.node!r} has no such "
@@ -260,16 +260,16 @@ def _found(names: Mapping[_Source, str], source: _Source, reader: str) -> str:
     return names[source]
 
 
-def _source(text: Any) -> _Source:
+def _source(text: Any) -> _NodeOutput:
     """Return the output that a text means: "name", which is its first, or "name:1"."""
     if not isinstance(text, str):
         raise ValueError(f"what a node reads is {text!r}")
     name, colon, place = text.rpartition(":")
     if not colon:
-        return _Source(text, 0)
+        return _NodeOutput(text, 0)
     if not place.isdecimal():
         raise ValueError(f"what a node reads is {text!r}")
-    return _Source(name, int(place))
+    return _NodeOutput(name, int(place))
 
 
 def _giving(values: list[str], names: list[str]) -> OnnxNode:

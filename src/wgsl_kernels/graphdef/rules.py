@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Rule:
+class OperatorRule:
     """What is known of an operator.
 
     Attributes:
@@ -37,7 +37,7 @@ class Rule:
             return False
         return True
 
-    def for_node(self, inputs: int, outputs: int) -> Rule:
+    def for_node(self, inputs: int, outputs: int) -> OperatorRule:
         """Return the rule for so many inputs and outputs."""
         operator = self.operator
         host = frozenset(i + inputs if i < 0 else i for i in operator.host)
@@ -45,10 +45,10 @@ class Rule:
         if isinstance(self.outputs, str):
             function = _giving(outputs, function)
             on_host = None if on_host is None else _giving(outputs, on_host)
-        return Rule(replace(operator, function=function, host=host), outputs, on_host)
+        return OperatorRule(replace(operator, function=function, host=host), outputs, on_host)
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, OperatorRule] = {}
 """By TensorFlow's name."""
 
 
@@ -60,13 +60,13 @@ def rule(
     outputs: int | str = 1,
     numpy: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register the decorated function as what computes operators; see `Rule` and `Operator`."""
+    """Register the decorated function as what computes operators, with an `OperatorRule`."""
     on_host = None if numpy is None else _giving_arrays(numpy)
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         operator = Operator(function, 1, frozenset(host), raw, None, reads)
         for name in names:
-            RULES[name] = Rule(operator, outputs, on_host)
+            RULES[name] = OperatorRule(operator, outputs, on_host)
         return function
 
     return register

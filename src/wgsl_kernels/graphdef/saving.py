@@ -65,10 +65,10 @@ def save_graph_model(
 
     Raises:
         ArgumentError: A kernel is none that TensorFlow.js can say: all of them are named, each with
-            the line that ran it; or ``f`` reads values that depend on its inputs; or it cannot be
-            said for any length of the dynamic axes, and by which line; or it returns something else
-            than tensors, none, or one under the name of an input; or a name is none that a node can
-            have; or ``folder`` is no path.
+            the line that ran it; or ``f`` does not take its inputs, or reads values that depend on
+            them; or it cannot be said for any length of the dynamic axes, and by which line; or it
+            returns something else than tensors, none, or one under the name of an input; or a name
+            is none that a node can have; or ``folder`` is no path.
         DTypeError: An input, output or weight is none of float32, int32 and bool.
         OSError: A file cannot be written.
 

@@ -120,6 +120,9 @@ class OnnxNode:
     implementation: Operator
     numpy: Callable[..., Any] | None
 
+    def __repr__(self) -> str:
+        return f"{', '.join(self.outputs)} = {self.op}({', '.join(self.inputs)})"
+
     def attr(self, name: str, default: Any = None) -> Any:
         """Return an attribute; ``default`` where the node and its schema have none."""
         return self.attrs.get(name, default)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.capture.capture import capture
+from wgsl_kernels.engine.capture.capture import Captured
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
@@ -83,7 +83,7 @@ class Model:
                 self.parameters[name] = constant.tensor
         self.why_not_replayed = reason_not_replayed(graph)
         """Why calls are not replayed on backends that can do so, or None."""
-        self._replayed = capture(self._forward)
+        self._replayed = Captured(self._forward, is_checked=False)  # it does the same each time
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:
@@ -201,8 +201,10 @@ def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
             for n, there in zip(info.shape, found.shape, strict=True)
         )
         if not fits:
+            is_batch = found.shape[1:] == info.shape[1:] and info.shape[:1] == (1,)
             raise ShapeError(
                 f"model: input {info.name!r} has shape {show(found.shape)}; want {info}."
+                + " For a batch give vmap a function that calls it with x[None]." * is_batch
             )
     return found
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.onnx.types import element
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode
 
 _NOT_RECORDED = frozenset({"complex128", "double", "string"})
 """Element types that live on the host."""
 _FROM_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Range", "Rank"})
+_DECIDING = {"If": 1, "Loop": 2}
+"""How many inputs, the first ones, say which graph runs, or how often."""
 DRAWS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
     | {"RandomUniformLike"}
@@ -49,16 +51,36 @@ def read_on_device(graph: Graph) -> dict[str, Constant]:
     return wanted
 
 
-def reason_not_replayed(graph: Graph) -> str | None:
-    """Return why a captured run of the graph would not be right, or could not be: or None."""
+def reason_not_replayed(graph: Graph, around: Iterable[str] = ()) -> str | None:
+    """Return why a captured run of the graph would not be right, or could not be: or None.
+
+    Args:
+        graph: What would run.
+        around: Names from around it whose values are on the host.
+    """
+    return _judged(graph, around)[0]
+
+
+def _judged(graph: Graph, around: Iterable[str]) -> tuple[str | None, set[str]]:
+    """Return what `reason_not_replayed` does, and the names whose values are on the host."""
+    known = {*around, *graph.constants}
+    return _reason(graph, known), known
+
+
+def _reason(graph: Graph, known: set[str]) -> str | None:
+    """Return what `reason_not_replayed` does, and add the names whose values are on the host."""
     for one in (*graph.inputs, *graph.outputs):
         if one.type and (not one.type.startswith("tensor(") or element(one.type) in _NOT_RECORDED):
             return f"{one.name!r} is of type {one.type}"
-    known = set(graph.constants)
     for node in graph.nodes:
+        if any(node.graphs()):
+            why = _reason_of_graphs(node, known)
+            if why is not None:
+                return why
+            continue
         by_rounds = node.attr("reduction", "none") not in ("none", "add")
         is_scatter = node.op in ("ScatterElements", "ScatterND") and by_rounds
-        if node.implementation.reads or is_scatter or any(node.graphs()):
+        if node.implementation.reads or is_scatter:
             return f"node {node.name!r} ({node.op}) reads values of the device"
         if node.op in DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"
@@ -71,6 +93,23 @@ def reason_not_replayed(graph: Graph) -> str | None:
         if _is_known(node, known):
             known.update(name for name in node.outputs if name)
     return None
+
+
+def _reason_of_graphs(node: OnnxNode, known: set[str]) -> str | None:
+    """Return why a node with graphs cannot be replayed: unless it is known what they do."""
+    reads = f"node {node.name!r} ({node.op}) reads values of the device"
+    if node.op == "Scan":  # as many steps as an axis is long
+        return reason_not_replayed(node.attr("body"), known)
+    if any(name and name not in known for name in node.inputs[: _DECIDING.get(node.op)]):
+        return reads
+    if node.op == "If":
+        whys = [reason_not_replayed(graph, known) for graph in node.graphs()]
+        return next((why for why in whys if why is not None), None)
+    if node.op == "Loop":
+        body = node.attr("body")
+        why, there = _judged(body, {*known, *(one.name for one in body.inputs[:2])})
+        return why or (None if body.outputs[0].name in there else reads)
+    return reads
 
 
 def _is_known(node: OnnxNode, known: set[str]) -> bool:

@@ -386,9 +386,13 @@ def _check(
             another type.
     """
     op = schema.name
-    if not schema.min_input <= len(inputs) <= schema.max_input:
+    optional = onnx.defs.OpSchema.FormalParameterOption.Optional
+    needed = schema.min_input  # of which the last may be optional, with more behind them
+    while needed and schema.inputs[min(needed, len(schema.inputs)) - 1].option == optional:
+        needed -= 1
+    if not needed <= len(inputs) <= schema.max_input:
         raise ArgumentError(
-            f"load: {op} at {shown!r} has {len(inputs)} inputs; want {schema.min_input} to "
+            f"load: {op} at {shown!r} has {len(inputs)} inputs; want {needed} to "
             f"{schema.max_input}."
         )
     known = schema.attributes

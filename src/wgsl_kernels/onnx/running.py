@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.narrow import fit
 from wgsl_kernels.onnx.overflow import check_integers
+from wgsl_kernels.onnx.placing import reason_not_replayed
 from wgsl_kernels.onnx.types import carried, element, numpy_type
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -28,6 +30,30 @@ _MISFITS = (ArithmeticError, IndexError, KeyError, RuntimeError, TypeError, Valu
 
 Value = Any
 """A tensor, an array on the host, a constant, a list of these, or None for what is left out."""
+
+
+@dataclass(frozen=True)
+class GraphRunner:
+    """Runs graphs among a node's attributes.
+
+    Attributes:
+        around: The values that they may read from outside, by name.
+    """
+
+    around: Mapping[str, Value]
+
+    def __call__(self, graph: Graph, given: Sequence[Value]) -> tuple[Value, ...]:
+        """Return the outputs of a graph."""
+        return run_graph(graph, given, self.around)
+
+    def can_be_recorded(self, graph: Graph) -> bool:
+        """Say whether runs of a graph can be replayed."""
+        on_host = [
+            name
+            for name in graph.reads()
+            if isinstance(self.around[name], (Constant, np.ndarray, np.generic))
+        ]
+        return reason_not_replayed(graph, on_host) is None
 
 
 def run_graph(
@@ -68,9 +94,7 @@ def run_node(
         if node.numpy is not None and arrays and all(map(_is_on_host, arrays)):
             found = node.numpy(node, *arrays)
         elif next(node.graphs(), None) is not None:
-            found = row.function(
-                node, lambda graph, given: run_graph(graph, given, values), *inputs
-            )
+            found = row.function(node, GraphRunner(values), *inputs)
         else:
             given = inputs if row.raw else _placed(inputs, row.host)
             found = row.function(node, *given)

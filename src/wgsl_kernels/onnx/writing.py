@@ -47,10 +47,10 @@ def save(
 
     Raises:
         ArgumentError: A kernel is none that ONNX can say: all of them are named, each with the line
-            that ran it; or ``f`` reads values that depend on its inputs; or it cannot be said for
-            any length of the dynamic axes, and by which line; or it returns something else than
-            tensors, none, or one under the name of an input; or ``path`` is no path of a file; or
-            ``onnx`` is missing.
+            that ran it; or ``f`` does not take its inputs, or reads values that depend on them; or
+            it cannot be said for any length of the dynamic axes, and by which line; or it returns
+            something else than tensors, none, or one under the name of an input; or ``path`` is no
+            path of a file; or ``onnx`` is missing.
         DTypeError: A dtype is none that ONNX has here.
         OSError: The file cannot be written.
     """

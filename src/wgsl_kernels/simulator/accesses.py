@@ -16,13 +16,13 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.simulator.memory import Memory
+    from wgsl_kernels.simulator.memory import VariableMemory
 
 Kind: TypeAlias = Literal["outside", "write-race", "same-write", "read-race", "unset"]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class AccessFault:
     """An access that is wrong.
 
     Attributes:
@@ -78,7 +78,9 @@ class AccessLog:
             as where nothing watches.
     """
 
-    found: dict[tuple[Kind, int], Access] = field(default_factory=dict[tuple[Kind, int], Access])
+    found: dict[tuple[Kind, int], AccessFault] = field(
+        default_factory=dict[tuple[Kind, int], "AccessFault"]
+    )
     most_rounds: int | None = None
     _workgroup: int = 1
     _first: int = 0
@@ -86,7 +88,7 @@ class AccessLog:
     _shadows: dict[tuple[int, int], _ShadowMemory] = field(
         default_factory=dict[tuple[int, int], _ShadowMemory]
     )
-    _kept: list[Memory] = field(default_factory=list["Memory"])
+    _kept: list[VariableMemory] = field(default_factory=list["VariableMemory"])
 
     def begin(self, workgroup: int, first: int) -> None:
         """Note that workgroups of so many invocations begin, the first of which has a number."""
@@ -103,14 +105,16 @@ class AccessLog:
             self._phases[one] += 1
 
     def outside(
-        self, memory: Memory, at: Any, lanes: Any, length: int, site: int, stride: int
+        self, memory: VariableMemory, at: Any, lanes: Any, length: int, site: int, stride: int
     ) -> None:
         """Note indices outside of an array; ``stride`` is how many numbers an element has."""
         if len(lanes):
             index = int(at[0]) // stride
             self._note("outside", site, memory, index, length, int(lanes[0]))
 
-    def read(self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int) -> None:
+    def read(
+        self, memory: VariableMemory, at: Any, real: Any, lanes: Any, size: int, site: int
+    ) -> None:
         """Note that invocations read numbers: ``at`` where each sees them, ``real`` where."""
         shadow, who = self._shadow(memory, size), lanes + self._first
         writer = shadow.writer[real]
@@ -132,7 +136,14 @@ class AccessLog:
         shadow.read_phase[real] = self._phases[memory.is_workgroup]
 
     def wrote(
-        self, memory: Memory, at: Any, real: Any, lanes: Any, size: int, site: int, same: Any
+        self,
+        memory: VariableMemory,
+        at: Any,
+        real: Any,
+        lanes: Any,
+        size: int,
+        site: int,
+        same: Any,
     ) -> None:
         """Note that invocations write numbers; ``same`` gives what two of them have alike.
 
@@ -169,19 +180,19 @@ class AccessLog:
                 break
         self.changed(memory, real, lanes, size, site)
 
-    def changed(self, memory: Memory, real: Any, lanes: Any, size: int, site: int) -> None:
+    def changed(self, memory: VariableMemory, real: Any, lanes: Any, size: int, site: int) -> None:
         """Note that numbers have values now, which an atomic function may have given them."""
         shadow = self._shadow(memory, size)
         shadow.writer[real] = lanes + self._first
         shadow.write_site[real] = site
         shadow.write_phase[real] = self._phases[memory.is_workgroup]
 
-    def writer(self, memory: Memory, real: int, size: int) -> tuple[int, int]:
+    def writer(self, memory: VariableMemory, real: int, size: int) -> tuple[int, int]:
         """Return who wrote a number last and at which place of the text, -1 where nobody did."""
         shadow = self._shadow(memory, size)
         return int(shadow.writer[real]), int(shadow.write_site[real])
 
-    def written(self) -> Iterator[tuple[Memory, int, Any]]:
+    def written(self) -> Iterator[tuple[VariableMemory, int, Any]]:
         """Yield each memory, the bytes of a number in it, and who wrote each number last."""
         for memory in self._kept:
             for size in (4, 2):
@@ -189,13 +200,13 @@ class AccessLog:
                 if shadow is not None:
                     yield memory, size, shadow.writer
 
-    def _unordered(self, memory: Memory, before: Any, who: Any, phase: Any) -> Any:
+    def _unordered(self, memory: VariableMemory, before: Any, who: Any, phase: Any) -> Any:
         """Say which accesses nothing orders behind those before."""
         group, other = who // self._workgroup, before // self._workgroup
         now = self._phases[memory.is_workgroup]
         return (before >= 0) & (before != who) & ((group != other) | (phase == now))
 
-    def _shadow(self, memory: Memory, size: int) -> _ShadowMemory:
+    def _shadow(self, memory: VariableMemory, size: int) -> _ShadowMemory:
         found = self._shadows.get((id(memory), size))
         if found is None:
             self._kept.append(memory)  # so that its id stays its own
@@ -203,14 +214,14 @@ class AccessLog:
             found = self._shadows[id(memory), size] = _ShadowMemory(count)
         return found
 
-    def _index(self, memory: Memory, at: Any, size: int) -> int:
+    def _index(self, memory: VariableMemory, at: Any, size: int) -> int:
         return int(at) * size // memory.stride if memory.stride else -1
 
     def _note(
         self,
         kind: Kind,
         site: int,
-        memory: Memory,
+        memory: VariableMemory,
         at: int,
         length: int,
         lane: Any,
@@ -219,7 +230,7 @@ class AccessLog:
     ) -> None:
         who = int(lane) + self._first
         across = other >= 0 and who // self._workgroup != other // self._workgroup
-        access = Access(kind, site, memory.name, at, length, who, other, other_site, across)
+        access = AccessFault(kind, site, memory.name, at, length, who, other, other_site, across)
         self.found.setdefault((kind, site), access)
 
 

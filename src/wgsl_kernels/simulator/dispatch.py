@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from wgsl_kernels.simulator.domains import FLOAT32
-from wgsl_kernels.simulator.memory import Memory, Run
+from wgsl_kernels.simulator.memory import Run, VariableMemory
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler, rounds
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.subgroups import Subgroups
@@ -95,7 +95,7 @@ class EntryPoint:
         groups: tuple[int, int, int],
         first: int,
         run: Run,
-        shared: Mapping[str, Memory],
+        shared: Mapping[str, VariableMemory],
         invocations: Any,
     ) -> None:
         module, subgroups = self.module, run.subgroups
@@ -112,7 +112,7 @@ class EntryPoint:
                 size = module.words(type_)
                 words = np.zeros(size * (run.count // subgroups.workgroup), np.uint32)
                 views = module.domain.views(words)
-                memory = Memory(name, views, size, module.spacing(type_), number * size)
+                memory = VariableMemory(name, views, size, module.spacing(type_), number * size)
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
@@ -133,9 +133,9 @@ class EntryPoint:
             return rows[:, ::-1].ravel()
         return np.random.default_rng(1).permuted(rows, axis=1).ravel()
 
-    def _shared(self, bound: Mapping[Any, Any]) -> dict[str, Memory]:
+    def _shared(self, bound: Mapping[Any, Any]) -> dict[str, VariableMemory]:
         """Return the memory of variables that all workgroups share."""
-        found: dict[str, Memory] = {}
+        found: dict[str, VariableMemory] = {}
         for name, node in self.module.variables.items():
             if node.space in ("workgroup", "private", "handle"):
                 continue
@@ -144,7 +144,7 @@ class EntryPoint:
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
                 views = self.module.domain.views(words)
-                found[name] = Memory(name, views, len(views["u32"]), spacing)
+                found[name] = VariableMemory(name, views, len(views["u32"]), spacing)
         return found
 
     def _builtins(

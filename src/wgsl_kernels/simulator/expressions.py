@@ -171,7 +171,7 @@ class ExpressionCompiler:
             if not place.is_cell:
                 self.refuse("a pointer to what is no variable.", node)
             path = "".join(f"{one}, " for one in place.path)
-            return f"Pointer({place.name}, ({path}))"
+            return f"CellPointer({place.name}, ({path}))"
         return self.kept(f"({place.name}, {place.address(1)})", "p")
 
     def binary(self, node: tree.Binary) -> str:

@@ -116,16 +116,16 @@ class Cell:
         self.value = self.with_part(self.value, path, new, mask)
 
 
-class Pointer:
+class CellPointer:
     """A pointer to a variable of a function, or to a part of it."""
 
     __slots__ = ("cell", "path")
     part_of = staticmethod(part_of)
 
-    def __init__(self, start: Cell | Pointer, path: Sequence[Any] = ()) -> None:
+    def __init__(self, start: Cell | CellPointer, path: Sequence[Any] = ()) -> None:
         """Take the variable, or a pointer to what the path begins at."""
-        self.cell: Cell = start.cell if isinstance(start, Pointer) else start
-        before: Sequence[Any] = start.path if isinstance(start, Pointer) else ()
+        self.cell: Cell = start.cell if isinstance(start, CellPointer) else start
+        before: Sequence[Any] = start.path if isinstance(start, CellPointer) else ()
         self.path: tuple[Any, ...] = (*before, *path)
 
     @property

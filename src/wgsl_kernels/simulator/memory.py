@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _SIZES = {"u32": 4, "i32": 4, "f32": 4, "f16": 2}
 
 
-class Memory:
+class VariableMemory:
     """The words of a buffer or of a variable, as the invocations of a dispatch see them.
 
     Attributes:
@@ -83,7 +83,7 @@ class Run:
         """What compiled functions name of it."""
         return {"R": self}
 
-    def index(self, memory: Memory, at: Any, count: int, mask: Any, site: int) -> Any:
+    def index(self, memory: VariableMemory, at: Any, count: int, mask: Any, site: int) -> Any:
         """Return an index into an array of ``count`` elements, clamped."""
         if self.log is not None:
             lanes, places = self._active(at, mask)
@@ -91,14 +91,16 @@ class Run:
             self.log.outside(memory, places[bad], lanes[bad], count, site, 1)
         return np.clip(at, 0, count - 1)
 
-    def load(self, memory: Memory, at: Any, scalar: str, mask: Any, site: int) -> Any:
+    def load(self, memory: VariableMemory, at: Any, scalar: str, mask: Any, site: int) -> Any:
         """Return elements of memory."""
         if self.log is not None:
             lanes, places, real = self._inside(memory, at, scalar, mask, site)
             self.log.read(memory, places, real, lanes, _SIZES[scalar], site)
         return memory.views[scalar][memory.place(at, _SIZES[scalar])]
 
-    def store(self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int) -> None:
+    def store(
+        self, memory: VariableMemory, at: Any, scalar: str, value: Any, mask: Any, site: int
+    ) -> None:
         """Write elements of memory; of several to one place the last counts."""
         size = _SIZES[scalar]
         if self.log is not None:
@@ -138,7 +140,14 @@ class Run:
             self.log.passed_barrier(of_workgroup)
 
     def atomic(
-        self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, site: int, *given: Any
+        self,
+        name: str,
+        memory: VariableMemory,
+        at: Any,
+        scalar: str,
+        mask: Any,
+        site: int,
+        *given: Any,
     ) -> Any:
         """Run an atomic function for one invocation after the other."""
         lanes, _, real = self._inside(memory, at, scalar, mask, site)
@@ -178,7 +187,7 @@ class Run:
         return lanes, places.astype(np.int64)
 
     def _inside(
-        self, memory: Memory, at: Any, scalar: str, mask: Any, site: int
+        self, memory: VariableMemory, at: Any, scalar: str, mask: Any, site: int
     ) -> tuple[Any, Any, Any]:
         """Return the active invocations that are inside, their addresses, and where these are."""
         size = _SIZES[scalar]

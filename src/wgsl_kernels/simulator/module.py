@@ -49,7 +49,7 @@ class EndlessLoopError(Exception):
         self.begin = begin
 
 
-class Site(NamedTuple):
+class AccessSite(NamedTuple):
     """A place of the text where memory is accessed."""
 
     span: Span
@@ -92,7 +92,7 @@ class ModuleCompiler:
         self.variables = module.variables
         self.values = module.constants
         self.sources: dict[str, str] = {}
-        self.sites: list[Site] = []
+        self.sites: list[AccessSite] = []
         self._effects: dict[str, bool] = {}
         self.given = constants
         self._numbers = itertools.count()
@@ -113,7 +113,10 @@ class ModuleCompiler:
             "whole_quotient": _whole_quotient,
         }
         for where, names in (
-            (masks, "Cell Pointer each excluded holds joined narrowed part_of with_part written"),
+            (
+                masks,
+                "Cell CellPointer each excluded holds joined narrowed part_of with_part written",
+            ),
             (builtins, "bits divided product remainder shifted_left shifted_right"),
         ):
             self.globals |= {name: getattr(where, name) for name in names.split()}
@@ -177,7 +180,7 @@ class ModuleCompiler:
 
     def site(self, node: tree.Node, *, is_written: bool) -> int:
         """Return the number of a place where memory is read or written."""
-        self.sites.append(Site(node.span, is_written))
+        self.sites.append(AccessSite(node.span, is_written))
         return len(self.sites) - 1
 
     # Types.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.memory import Memory
+    from wgsl_kernels.simulator.memory import VariableMemory
     from wgsl_kernels.simulator.subgroups import Subgroups
 
 MOST_EVENTS = 1 << 20
@@ -53,7 +53,7 @@ class MemoryEvent(NamedTuple):
     """
 
     site: int
-    memory: Memory
+    memory: VariableMemory
     at: int
     real: int
     nbytes: int
@@ -152,19 +152,28 @@ class RecordedRun(Run):
 
     # Memory.
 
-    def load(self, memory: Memory, at: Any, scalar: str, mask: Any, site: int) -> Any:
+    def load(self, memory: VariableMemory, at: Any, scalar: str, mask: Any, site: int) -> Any:
         found = super().load(memory, at, scalar, mask, site)
         if self._is_on(mask):
             self.recording.add(self._seen(memory, at, scalar, found, site, is_written=False))
         return found
 
-    def store(self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int) -> None:
+    def store(
+        self, memory: VariableMemory, at: Any, scalar: str, value: Any, mask: Any, site: int
+    ) -> None:
         if self._is_on(mask):
             self.recording.add(self._seen(memory, at, scalar, value, site, is_written=True))
         super().store(memory, at, scalar, value, mask, site)
 
     def atomic(
-        self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, site: int, *given: Any
+        self,
+        name: str,
+        memory: VariableMemory,
+        at: Any,
+        scalar: str,
+        mask: Any,
+        site: int,
+        *given: Any,
     ) -> Any:
         if not self._is_on(mask):
             return super().atomic(name, memory, at, scalar, mask, site, *given)
@@ -179,7 +188,14 @@ class RecordedRun(Run):
         return found
 
     def _seen(
-        self, memory: Memory, at: Any, scalar: str, value: Any, site: int, *, is_written: bool
+        self,
+        memory: VariableMemory,
+        at: Any,
+        scalar: str,
+        value: Any,
+        site: int,
+        *,
+        is_written: bool,
     ) -> MemoryEvent:
         nbytes = 2 if scalar == "f16" else 4
         place, real = int(self._own(at)), int(self._own(memory.place(np.asarray(at), nbytes)))

@@ -28,7 +28,7 @@ MOST_ROUNDS = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class EnclosingLoop:
     """A loop or a switch around a statement.
 
     Attributes:
@@ -46,7 +46,7 @@ class FunctionCompiler(CallCompiler):
     def __init__(self, module: ModuleCompiler, node: tree.Function) -> None:
         super().__init__(module)
         self.node = node
-        self.loops: list[Loop] = []
+        self.loops: list[EnclosingLoop] = []
         self.returns = None if node.returns is None else module.named(node.returns)
         self.pointed_at = _pointed_at(node)
 
@@ -235,7 +235,7 @@ class FunctionCompiler(CallCompiler):
         type_ = concrete(self.type_of(node.selector))
         selector = self.kept(self.value(node.selector, type_), "s")
         left, rest = self.kept("False", "left"), self.kept("m", "rest")
-        self.loops.append(Loop(left, ""))
+        self.loops.append(EnclosingLoop(left, ""))
         tests: list[str] = []
         for clause in node.clauses:
             wanted = [one for one in clause.selectors if one is not None]
@@ -278,7 +278,7 @@ class FunctionCompiler(CallCompiler):
     ) -> None:
         """Write a loop: rounds until nobody is in it any more."""
         outer = self.kept("m", "m")
-        loop = Loop(self.kept("False", "left"), self.fresh("skipped"))
+        loop = EnclosingLoop(self.kept("False", "left"), self.fresh("skipped"))
         self.write(f"for _ in rounds({node.begin}):")
         self.depth += 1
         if condition is not None:

@@ -15,6 +15,7 @@ from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.values.attributes import examples
 from wgsl_kernels.formats.tensor_header import STORED, packed
 from wgsl_kernels.web.portable import portable_backend, stage_of
 from wgsl_kernels.web.program import WebProgram, kebab, program_of
@@ -60,17 +61,16 @@ def export(
         The folder.
 
     Raises:
-        ArgumentError: ``f`` reads values on the host, runs an op without a WGSL kernel, makes a
-            variable of computed values, or returns something else than tensors; or ``folder`` is
-            something else, or ``features`` or ``limits`` are unknown, or no adapter here can
-            compile the texts.
+        ArgumentError: ``f`` does not take ``inputs``, reads values on the host, runs an op without
+            a WGSL kernel, makes a variable of computed values, or returns something else than
+            tensors; or ``folder`` is something else, or ``features`` or ``limits`` are unknown, or
+            no adapter here can compile the texts.
         DTypeError: An input, a variable or a result is string, float64 or complex128, or float16
             without ``"shader-f16"``.
         ShaderError: A text does not compile, or needs more than ``limits``.
         OSError: The folder cannot be written.
     """
-    if not callable(f):
-        raise ArgumentError(f"export: got a {type(f).__name__}; want a function.")
+    examples("export", f, inputs)
     place = _checked_place(folder)
     wanted = _checked_features(features)
     most = _checked_limits(limits)

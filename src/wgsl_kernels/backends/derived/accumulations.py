@@ -26,6 +26,7 @@ from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.linear import adds, is_costly, is_linear
 from wgsl_kernels.wgsl.syntax.known import once_per_text
+from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.printer import spell
@@ -186,13 +187,13 @@ def _importing(shader: ShaderKernel, imports: Sequence[str]) -> Source:
     raw = raw_text(shader)
     names = [one.rpartition("::")[2] for one in imports]
     counts = [len(RULES[one].partials) if one in RULES else 1 for one in names]
-    calls = "".join(
-        f"  _ = {name}({', '.join(['a'] * count)});\n"
+    calls = [
+        f"_ = {name}({', '.join(['a'] * count)});"
         for name, count in zip(names, counts, strict=True)
-    )
+    ]
     head = "".join(f"import {one}; " for one in imports)
-    uses = f"\nfn wk_uses(a: f32) {{\n{calls}}}\n"
-    return load_text(f"{head}{raw}{uses}", shader.source.file, shader.origin.folder)
+    uses = written_function("wk_uses", {"a": "f32"}, None, *calls)
+    return load_text(f"{head}{raw}\n{uses}", shader.source.file, shader.origin.folder)
 
 
 def _names(shader: ShaderKernel) -> tuple[str, ...]:

@@ -16,6 +16,7 @@ from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
 from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
+from wgsl_kernels.wgsl.syntax.places import text_beside
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Array, Vector
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts
@@ -35,12 +36,6 @@ MOST_BOUND = DEFAULT_LIMITS["max-storage-buffers-per-shader-stage"]
 _HALF = re.compile(r"\b(T|T_\w+|f16)\b")
 """Types that parameters of a dispatch are not given as."""
 _DTYPES = {"f32": "float32", "f16": "float16"}
-_MAIN = """
-@compute @workgroup_size({group})
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {{
-{attributes}  let item = id.x + id.y * groups.x * {group}u;
-{body}}}
-"""
 
 
 class ShaderTexts:
@@ -96,8 +91,10 @@ class ShaderTexts:
         ]
         bindings.append(f"@group(0) @binding({len(one.buffers)}) var<uniform> wk_sizes: wk_Sizes;")
         attributes = f"  attrs = Attrs({', '.join(values)});\n" if values else ""
-        main = _MAIN.format(group=GROUP, attributes=attributes, body=one.body)
-        return "\n".join((self.head, *bindings, main))
+        main = text_beside(__file__, "main.wgsl").replace(
+            "  wk_pass();\n", f"{attributes}{one.body}"
+        )
+        return "\n".join((self.head, *bindings, f"const wk_group = {GROUP}u;", main))
 
 
 class Shaders(ShaderTexts):

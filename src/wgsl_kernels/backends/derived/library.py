@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu import numerics, special
-from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule, read_rules
+from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule, read_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,15 +77,15 @@ _POWER = "select({b} * safe_pow({a}, {b} - 1.0), 0.0, {b} == 0.0)"
 _EXPONENT = "select({y} * safe_log({a}), 0.0, {a} == 0.0)"
 
 
-def _with_imports(rule: Rule) -> Rule:
+def _with_imports(rule: DerivativeRule) -> DerivativeRule:
     named = [home for name, home in _HOME.items() if any(f"{name}(" in p for p in rule.partials)]
-    return Rule(rule.partials, tuple(named))
+    return DerivativeRule(rule.partials, tuple(named))
 
 
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, DerivativeRule] = {
     **{name: _with_imports(rule) for name, rule in read_rules(_TABLE + _TIES).items()},
     "safe_clamp": BUILTINS["clamp"],
-    "safe_pow": _with_imports(Rule((_POWER, _EXPONENT))),
+    "safe_pow": _with_imports(DerivativeRule((_POWER, _EXPONENT))),
 }
 """The derivatives; those of their arguments that have none are left out."""
 

@@ -27,7 +27,14 @@ from wgsl_kernels.backends.derived.reads import (
     reads_of,
     with_reads,
 )
-from wgsl_kernels.backends.derived.terms import TermKernel, TermText, TermTwin, Types, types_of
+from wgsl_kernels.backends.derived.terms import (
+    TermKernel,
+    TermText,
+    TermTwin,
+    Types,
+    types_of,
+    written_term,
+)
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
@@ -40,6 +47,7 @@ from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.linear import is_linear
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -278,8 +286,7 @@ class DerivedProduct:
                 message = f"{name} is read in a function besides a_at, b_at and finish."
                 raise NotDerivableError(f"{message} Read it there.", -1)
         if "term" not in functions:
-            own += "\nfn term(a: T_wide, b: T_wide, sum: T_wide) -> T_wide {\n"
-            own += "  return fma(a, b, sum);\n}\n"
+            own += "\n" + written_term("return fma(a, b, sum);")
         written = "" if finish is None else with_reads(text, finish, reads)
         fields = tuple(dict.fromkeys(_PARAMS.findall(own + written)))
         if written:
@@ -301,13 +308,13 @@ class DerivedProduct:
         own = _PARAMS.sub(r"attrs.of_\1", f"{said.own}\n{said.finish}")
         own = re.sub(r"\bfn term\b", "fn own_term", own) if not said.has_term else own
         inputs = [one.input for one in said.reads]
-        parameters = ", ".join(["wk_sum: T", *[f"{one}: T_{one}" for one in inputs], "i: u32"])
+        parameters = {"wk_sum": "T", **{one: f"T_{one}" for one in inputs}, "i": "u32"}
         values = ", ".join([
             "T_wide(wk_sum)", "wk_line / attrs.of_rows", "wk_line % attrs.of_rows",
             "i % attrs.of_cols", *inputs,
         ])  # fmt: skip
-        op = f"fn op({parameters}) -> T {{\n  let wk_line = i / attrs.of_cols;\n"
-        op += f"  return T(finish({values}));\n}}\n"
+        line = "let wk_line = i / attrs.of_cols;"
+        op = written_function("op", parameters, "T", line, f"return T(finish({values}));")
         text = f"{own}\nstruct Attrs {{ {rows} }}\n{op}"
         finish = ShaderKernel(f"{name} finish", text, origin)
         return ProductParts(sums, finish, twin, Twin(finish))

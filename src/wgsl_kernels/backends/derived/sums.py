@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.maps import PartShader, map_gradients, map_text, register_slopes
 from wgsl_kernels.engine.execution.run import run
+from wgsl_kernels.wgsl.syntax.made import written_function
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,7 +73,7 @@ class SumScan:
 
 
 def _part(shader: ShaderKernel, name: str) -> PartShader:
-    op = f"fn op(x: T) -> T {{\n  return T({name}(x));\n}}\n"
+    op = written_function("op", {"x": "T"}, "T", f"return T({name}(x));")
     return PartShader(
         f"{shader.name} {name}", f"<{name} of {shader.name}>", shader.origin, parent=shader,
         wanted=name, op=op,

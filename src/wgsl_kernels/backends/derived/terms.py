@@ -27,6 +27,7 @@ from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
@@ -46,10 +47,6 @@ NUMBERS = "alias T_wide = f32;\nalias T = f32;\n"
 """What types a text may name; ``f32`` stands for float64, too."""
 _ON_DEVICE = frozenset({"float32", "float16"})
 _ON_HOST = frozenset({"float32", "float16", "float64"})
-_ELEMENT = """fn {name}_at(batch: u32, {i}: u32, {j}: u32) -> T_{operand} {{
-  return {operand}[(batch * params.{outer} + {first}) * params.{inner} + {last}];
-}}
-"""
 Types = tuple[tuple[str, str], ...]
 """The fields that a text reads, and their types."""
 
@@ -91,8 +88,10 @@ class TermText:
             axes, self.operands, self.turned, strict=False
         ):
             first, last, outer, inner = (j, i, cols, rows) if turned else (i, j, rows, cols)
-            words = {"i": i, "j": j, "outer": outer, "first": first, "inner": inner, "last": last}
-            lines.append(_ELEMENT.format(name=name, operand=operand, **words))
+            value = f"{operand}[(batch * params.{outer} + {first}) * params.{inner} + {last}]"
+            parameters = dict.fromkeys(("batch", i, j), "u32")
+            element = (f"{name}_at", parameters, f"T_{operand}", f"return {value};")
+            lines.append(written_function(*element))
         return "\n".join((self.text, *lines))
 
     def beside(self) -> str:
@@ -121,7 +120,7 @@ class TermText:
             return None
         called = forward.function(own, active)
         value = f"{called}(a, b, T_wide(), T_wide(1)).tangent"
-        lines = f"fn {slope}(a: T_wide, b: T_wide) -> T_wide {{\n  return {value};\n}}\n"
+        lines = written_function(slope, dict.fromkeys("ab", "T_wide"), "T_wide", f"return {value};")
         have = {one.name for one in parsed.imports}
         imports = [one for one in forward.imports if one.rpartition("::")[2] not in have]
         head = "".join([f"import {one};\n" for one in imports])
@@ -132,12 +131,19 @@ class TermText:
         has_place = depends.gives_tangent(slope, (wanted == 0, wanted == 1))
         at = "c" if has_place else "T_wide()"
         slopes = f"{slope}({at}, b)" if wanted == 0 else f"{slope}(a, {at})"
-        name, more = ("term_at", ", c: T_wide") if has_place else ("term", "")
-        term = f"fn {name}(a: T_wide, b: T_wide, sum: T_wide{more}) -> T_wide {{\n"
-        term += f"  return fma({'a' if wanted == 0 else 'b'}, {slopes}, sum);\n}}\n"
+        of = "a" if wanted == 0 else "b"
+        term = written_term(f"return fma({of}, {slopes}, sum);", has_place=has_place)
         left, right, _ = self.turned
         turned = (False, not right, left) if wanted == 0 else (not left, False, right)
         return TermText("\n".join((text, term)), self.types, turned, has_place)
+
+
+def written_term(statement: str, *, has_place: bool = False) -> str:
+    """Return a term of this statement, of an operand at the place of the result or without."""
+    name, operands = (
+        ("term_at", ("a", "b", "sum", "c")) if has_place else ("term", ("a", "b", "sum"))
+    )
+    return written_function(name, dict.fromkeys(operands, "T_wide"), "T_wide", statement)
 
 
 def fields_struct(name: str, types: Types) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.derived.dispatches import ShaderTexts, field_of
-from wgsl_kernels.backends.derived.host_kernels import HostFunctions, dtype_given
+from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, dtype_given
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, Pass
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
@@ -22,6 +22,7 @@ from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.windows import sliding_by
 from wgsl_kernels.simulator.masks import written
+from wgsl_kernels.wgsl.syntax.places import text_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,31 +50,6 @@ _MOVES: Mapping[str, Any] = MappingProxyType(
     }
 )
 """Attributes that say how a window moves, and what they are where they are not given."""
-_FUNCTIONS = """
-struct wk_Cell {
-  start: u32, // of the channel of its image, in units of elements
-  at: vec3<u32>,
-}
-
-// Where a number is in images of such lengths; ``other`` are those of what it is counted in.
-fn wk_cell(i: u32, lengths: vec3<u32>, other: vec3<u32>) -> wk_Cell {
-  let cell = i / wk_sizes.channels;
-  let line = cell / lengths.z;
-  let plane = line / lengths.y;
-  let image = plane / lengths.x;
-  let start = image * other.x * other.y * other.z * wk_sizes.channels + i % wk_sizes.channels;
-  return wk_Cell(start, vec3<u32>(plane % lengths.x, line % lengths.y, cell % lengths.z));
-}
-
-fn wk_index(start: u32, at: vec3<u32>, lengths: vec3<u32>) -> u32 {
-  return start + ((at.x * lengths.y + at.y) * lengths.z + at.z) * wk_sizes.channels;
-}
-
-// How many elements of a window are before some place of the padded image.
-fn wk_elements_before(at: vec3<u32>, corner: vec3<u32>) -> vec3<u32> {
-  return (max(at, corner) - corner + wk_sizes.dilation - 1u) / wk_sizes.dilation;
-}
-"""
 _GUARD = """  if (item >= wk_sizes.size) {
     return;
   }
@@ -104,11 +80,6 @@ _LOOPS = """  for (var plane = first.x; plane < last.x; plane++) {
     for (var row = first.y; row < last.y; row++) {
       for (var col = first.z; col < last.z; col++) {
 """
-_NUMBER = """
-fn wk_number(w: vec3<u32>) -> u32 {
-  return (w.x * wk_sizes.window.y + w.y) * wk_sizes.window.z + w.z;
-}
-"""
 _COVERED = """        let place = vec3<u32>(plane, row, col);
         let apart = corner - place * wk_sizes.reach;
         let to = wk_to[wk_index(cell.start, place, wk_sizes.places)];
@@ -131,7 +102,7 @@ class WindowShaders(ShaderTexts):
 
     def __init__(self, derivation: Derivation, found: Accumulation | Pulled) -> None:
         super().__init__(derivation, found)
-        self.head = f"{self.head}\n{_FUNCTIONS}{_NUMBER}"
+        self.head = f"{self.head}\n{text_beside(__file__, 'windows.wgsl')}"
         types = {"wk_to": self.one.total}
         self.passes: dict[bool, list[tuple[Pass, str]]] = {}
         for is_dilated in (False, True):
@@ -224,14 +195,8 @@ class WindowDeviceKernel(DerivedKernel[WindowShaders]):
         return y
 
 
-class WindowArrayKernel(DerivedKernel[HostFunctions]):
+class WindowArrayKernel(ArrayKernel):
     """A derived kernel of windows on NumPy: all places at once, element by element of a window."""
-
-    def make(
-        self, derivation: Derivation, found: Accumulation | Pulled, dtype: str
-    ) -> HostFunctions:
-        """Return the functions."""
-        return HostFunctions.of(derivation, found, dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
         """Run it."""

@@ -56,7 +56,7 @@ class NumpyQueue:
         buffer.bytes[offset : offset + len(values)] = values
 
 
-class Launch(NamedTuple):
+class SimulatedDispatch(NamedTuple):
     """What a dispatch runs with.
 
     Attributes:
@@ -97,7 +97,7 @@ class NumpyDevice:
         self.lanes = lanes
         self.order: Order = "forward"
         self.most_rounds: int | None = None
-        self.log: Callable[[Launch], AccessLog | None] = _nobody
+        self.log: Callable[[SimulatedDispatch], AccessLog | None] = _nobody
 
     def create_buffer(self, *, label: str, size: int, usage: int) -> NumpyBuffer:
         return NumpyBuffer(size)
@@ -160,7 +160,7 @@ class _SimulatedPass:
             begin = (first + (self.offset if is_moving else 0)) // 4
             bound[0, number] = buffer.words[begin : begin + -(-size // 4)]
         entry, device = self.pipeline.entry, self.pipeline.device
-        launch = Launch(entry, (x, y, z), bound, device.lanes)
+        launch = SimulatedDispatch(entry, (x, y, z), bound, device.lanes)
         run = partial(
             entry.run,
             (x, y, z),
@@ -172,7 +172,7 @@ class _SimulatedPass:
         self.runs.append(lambda: run(log=device.log(launch)))
 
 
-def _nobody(launch: Launch) -> AccessLog | None:
+def _nobody(launch: SimulatedDispatch) -> AccessLog | None:
     """Note nothing."""
 
 

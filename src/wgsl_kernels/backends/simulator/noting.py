@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
-    from wgsl_kernels.backends.simulator.gpu import Launch
+    from wgsl_kernels.backends.simulator.gpu import SimulatedDispatch
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.simulator.accesses import Access
+    from wgsl_kernels.simulator.accesses import AccessFault
     from wgsl_kernels.simulator.dispatch import EntryPoint, Order
-    from wgsl_kernels.simulator.module import Site
+    from wgsl_kernels.simulator.module import AccessSite
 
 MOST_ROUNDS = 1 << 16
 """Rounds after which a loop is taken for one that does not end, as software adapters take it."""
@@ -37,10 +37,10 @@ class WrongAccess:
         other: The place of the access before, None where there was none.
     """
 
-    access: Access
+    access: AccessFault
     dispatch: Dispatch
-    site: Site
-    other: Site | None
+    site: AccessSite
+    other: AccessSite | None
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def noting(device: Device) -> Iterator[list[WrongAccess]]:
     found: list[WrongAccess] = []
     noted: list[tuple[Dispatch, EntryPoint, AccessLog]] = []
 
-    def log(dispatch: Dispatch, launch: Launch) -> AccessLog:
+    def log(dispatch: Dispatch, launch: SimulatedDispatch) -> AccessLog:
         noted.append((dispatch, launch.entry, AccessLog(most_rounds=MOST_ROUNDS)))
         return noted[-1][-1]
 
@@ -70,7 +70,7 @@ def noting(device: Device) -> Iterator[list[WrongAccess]]:
 
 @contextmanager
 def following(
-    device: Device, log: Callable[[Dispatch, Launch], AccessLog | None]
+    device: Device, log: Callable[[Dispatch, SimulatedDispatch], AccessLog | None]
 ) -> Iterator[None]:
     """Have a block's dispatches on a simulated device noted by what ``log`` returns for each."""
     simulated, own = device._device, vars(device)

@@ -1,15 +1,16 @@
-"""Is it right: the same bits fused, captured, again, and with invocations in other orders."""
+"""Is it right: the same bits fused, captured, again, in other orders; and signs of zeros."""
 
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases, simulated
+from wgsl_kernels.bench.checking import cases, portable, simulated, specials
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, wide_inputs, wrong_elements
 from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
@@ -98,6 +99,68 @@ def _in_orders(subject: Subject, case: Case) -> list[Finding]:
         if found:
             return found
     return []
+
+
+def signs_of_zero(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Compare what a shader's text makes of zeros of both signs with what the CPU kernel does.
+
+    WGSL lets a device ignore the sign of a zero: it is the text that is judged, on the simulator,
+    and not where a function of WGSL may give either zero.
+    """
+    if not cases.is_elementwise(cases.plain(sample)) or portable.gives_either_zero(subject, sample):
+        return
+    for case in specials.zeros(sample):
+        with cases.quiet():
+            yield _signs_of_zero(subject, case)
+
+
+def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
+    try:
+        exact, *others = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
+        found = simulated.results(case, "forward")
+    except Exception:  # it is refused, or does what is not simulated
+        return []
+    floats = [one for one in case.arrays if one.dtype.kind == "f"]
+    shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
+    bound, inputs = bound_of(cases.grossly(case.sample)), wide_inputs(case.arrays)
+    for number, (got, want) in enumerate(zip(found, exact, strict=True)):
+        if got.dtype.kind != "f" or not got.size or not got.shape == want.shape == shape:
+            continue
+        far, *from_others = [
+            wrong_elements(bound, inputs, got, one[number]) for one in (exact, *others)
+        ]
+        signs = (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
+        differs = signs | (far & ~np.logical_and.reduce(from_others))
+        differs &= np.logical_or.reduce([np.broadcast_to(one == 0, got.shape) for one in floats])
+        at = tuple(int(one) for one in np.unravel_index(int(np.argmax(differs)), differs.shape))
+        if not differs[at] or not _is_of_place(case, number, at, want[at]):
+            continue
+        words = (
+            f"got {got[at]}, expected {want[at]} at {list(at)}, by the sign of a zero. is_negative "
+            "of wgsl_kernels::lib::safe_math asks for it; waive={'zero-sign': …} says that either "
+            "will do."
+        )
+        evidence = (
+            ("inputs", ", ".join(f"{np.broadcast_to(one, got.shape)[at]}" for one in case.arrays)),
+            ("wrong", f"{int(differs.sum())} of {differs.size} elements"),
+            ("case", f"{case.id}, simulator"),
+            ("repeat", repeat(case)),
+        )
+        return [subject.finding("zero-sign", words, evidence=evidence)]
+    return []
+
+
+def _is_of_place(case: Case, number: int, at: tuple[int, ...], want: Any) -> bool:
+    """Say whether an exact result is the same where all inputs that are elsewhere are others."""
+    others: list[Array] = []
+    for one, drawn in zip(case.arrays, cases.plain(case.sample).arrays, strict=True):
+        other = np.roll(drawn, 1)
+        behind = at[len(at) - one.ndim :]
+        place = tuple(i if n > 1 else 0 for i, n in zip(behind, one.shape, strict=True))
+        other[place] = one[place]
+        others.append(other)
+    found = exact_of(case.sample, others)[number][at]
+    return bool(found == want and np.signbit(found) == np.signbit(want))
 
 
 def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:

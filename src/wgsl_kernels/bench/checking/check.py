@@ -19,7 +19,7 @@ from wgsl_kernels.bench.checking import (
 )
 from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
-from wgsl_kernels.bench.checking.shrinking import shrunk
+from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -119,11 +119,14 @@ class _KernelCheck:
                 yield from self._generated(sample)
         if is_endless:
             return  # whatever runs it again takes as long, and says the same
+        raised = False
         if "gradient" in self.sections and has_gradient(sample) and not self.case:
-            yield from self._gradients(sample, backends)
+            for row in self._gradients(sample, backends):
+                raised |= any(one.code == "gradient-raises" for one in row.findings)
+                yield row
         if "right" in self.sections and id(sample) in self.thorough and not self.case:
             for backend in backends:
-                yield self._leaks(sample, backend)
+                yield self._leaks(sample, backend, with_gradient=not raised)
         if "safe" in self.sections and "webgpu" in backends and id(sample) in self.thorough:
             yield from self._safe(sample)
         if "fast" in self.sections and not self.case:
@@ -165,6 +168,7 @@ class _KernelCheck:
             ("folded grid", lambda: right.folded(one, sample)),
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
+            ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
@@ -228,8 +232,14 @@ class _KernelCheck:
                 if self.cases or row.findings:
                     yield row
 
-    def _leaks(self, sample: Sample, backend: str) -> Row:
-        row = self.timed("right", "leaks", sample, backend, lambda: check_leaks(sample, backend))
+    def _leaks(self, sample: Sample, backend: str, *, with_gradient: bool) -> Row:
+        row = self.timed(
+            "right",
+            "leaks",
+            sample,
+            backend,
+            lambda: check_leaks(sample, backend, with_gradient=with_gradient),
+        )
         if row.passed or row.findings:
             return row
         return row.with_findings([self.whole.finding("leaks", row.note)])
@@ -299,7 +309,9 @@ class _KernelCheck:
         except Exception as error:  # a kernel may raise anything; the report tells
             note = f"{type(error).__name__}: {error}"
             code = "gradient-raises" if section == "gradient" else "raises"
-            noted = with_case(findings_of(error, self.whole, code), f"{sample.id}, {backend}")
+            where = "cpu" if backend == "all" else backend  # times are taken there first
+            found = findings_of(error, self.whole, code, where)
+            noted = with_case(found, f"{sample.id}, {backend}")
             row = Row(check, sample.id, backend, False, note=note, findings=tuple(noted))
         return replace(row, section=section, seconds=time.perf_counter() - begin)
 

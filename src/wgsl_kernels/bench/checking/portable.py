@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.bench.checking.subject import Subject, once
-from wgsl_kernels.wgsl.lint.choices import choices
+from wgsl_kernels.wgsl.lint.choices import choices, may_give_either_zero
 from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:
@@ -48,6 +48,15 @@ def is_open_to_nan(subject: Subject, sample: Sample) -> bool:
         if subject.is_own(_file(dispatch, span.begin))
     }
     return found == {"compares"}
+
+
+def gives_either_zero(subject: Subject, sample: Sample) -> bool:
+    """Say whether a shader may give a zero of either sign, as ``max`` and long sums do."""
+    return any(
+        one.module.composed.form not in ("map", "free")
+        or may_give_either_zero(one.module.source_map.composed)
+        for one in subject.dispatches(sample)
+    )
 
 
 def _placed(subject: Subject, dispatch: Dispatch, one: Remark) -> list[Finding]:

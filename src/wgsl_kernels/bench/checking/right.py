@@ -20,7 +20,7 @@ from wgsl_kernels.bench.checking import (
     sizes,
     specials,
 )
-from wgsl_kernels.bench.checking.shrinking import shrunk
+from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import (
     Subject,
     findings_of,
@@ -75,7 +75,7 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
             outputs_of(call_of(sample), tensors_for(case.arrays))
     except Exception as error:  # a kernel may raise anything; the check tells
         if sample.kernel not in names:
-            return with_case(findings_of(error, subject, "raises"), f"{case.id}, cpu")
+            return with_case(findings_of(error, subject, "raises", "cpu"), f"{case.id}, cpu")
     if sample.kernel in names:
         return []
     others = ", ".join(dict.fromkeys(names)) or "none"
@@ -128,7 +128,7 @@ def _judged(
     except OutOfMemoryError:
         return []  # a shape that a device cannot hold is no fault of the kernel
     except Exception as error:  # a kernel may raise anything; the check tells
-        found = with_case(findings_of(error, subject, "raises"), label)
+        found = with_case(findings_of(error, subject, "raises", backend), label)
         if [one.code for one in found] != ["runaway-loop"]:
             return found
         return _beyond_adapter(subject, case, code, found[0])
@@ -215,6 +215,7 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
     """
     is_of_kernel = isinstance(error, WgslKernelsError) and error.blames_kernel
     if not is_of_kernel or isinstance(error, DTypeError) or not case.is_meant:
+        subject.refused.append((case, error))
         return []
     return with_case(findings_of(error, subject, "wrong-shape"), label)
 
@@ -222,7 +223,9 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
 def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
-    for case in sizes.sized(sample, groups):
+    subject.refused.clear()
+    tried = list(sizes.sized(sample, groups))
+    for case in tried:
         (length, size), *_ = sizes.changes_of(case.what)
         if length in done:
             continue
@@ -235,6 +238,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
             )
             found = explained(subject, least, found)
         yield found
+    yield from sizes.refused(subject, tried)
     for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
         yield explained(subject, case, at_size(subject, case))
     for case in sizes.cheap(sample, _run):

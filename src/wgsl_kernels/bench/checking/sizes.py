@@ -1,26 +1,33 @@
-"""Cases that are made from a sample by other lengths: tied, untied, of one input alone, large."""
+"""Cases that are made from a sample by other lengths, and the smallest that still fails."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import time
+import traceback
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from wgsl_kernels.bench.checking.subject import Subject
     from wgsl_kernels.testing.sample import Sample
+    from wgsl_kernels.wgsl.errors.findings import Finding
 
 Position: TypeAlias = "tuple[int, int]"
 """A tensor's number and one of its axes."""
 
+MOST_RUNS = 24
+"""How often a case that fails is run to make it smaller."""
 SIZES = (0, 1, 2, 63, 64, 65, 257)
 """Lengths that stand for each length of a sample's shapes in turn."""
 MOST_ELEMENTS = 1 << 14
@@ -64,6 +71,50 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
             case = resized(sample, {length: size})
             if case is not None:
                 yield case
+
+
+def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
+    """Yield a remark on lengths that nothing checks: the CPU kernel refuses them, or all are.
+
+    A signature may refuse what it likes, and NumPy what is empty.
+    """
+    by_cpu = [
+        (case, error)
+        for case, error in subject.refused
+        if all(one.size for one in case.arrays) and _is_from_cpu_kernel(subject, error)
+    ]
+    if not by_cpu and not 0 < len(tried) == len(subject.refused):
+        return
+    case, error = by_cpu[0] if by_cpu else subject.refused[0]
+    first = (str(error).splitlines() or ["no words"])[0].rstrip(".")
+    said = f"{type(error).__name__}: {first}"
+    if by_cpu:
+        words = (
+            f"the cpu kernel refuses {len(by_cpu)} of {len(tried)} sizes that the signature takes, "
+            f"which are not checked; {said}. Refuse them in the signature, or {_FITTING}."
+        )
+        yield [subject.of_cpu("refused-size", words, evidence=(("case", case.id),))]
+    else:
+        words = (
+            f"no other size is checked, as the signature refuses all {len(tried)}; {said}. Add "
+            f"a sample of other shapes, or {_FITTING}."
+        )
+        yield [subject.finding("refused-size", words, evidence=(("case", case.id),))]
+
+
+_FITTING = "draw inputs that fit, by make= or domain= of Sample"
+
+
+def _is_from_cpu_kernel(subject: Subject, error: Exception) -> bool:
+    """Say whether a kernel of the author's for cpu raised, or what it called."""
+    kernel = get_kernel(subject.name, "cpu")
+    code = None if kernel is None else getattr(inspect.unwrap(kernel.func), "__code__", None)
+    cause: BaseException | None = error
+    while cause is not None:
+        if any(frame.f_code is code for frame, _ in traceback.walk_tb(cause.__traceback__)):
+            return True
+        cause = cause.__cause__
+    return False
 
 
 def lengths_of(sample: Sample) -> list[int]:
@@ -333,3 +384,51 @@ def _untied_words(sample: Sample, shapes: tuple[tuple[int, ...], ...]) -> str:
 def _if_made(case: Case | None) -> Iterator[Case]:
     if case is not None:
         yield case
+
+
+def shrunk(
+    sample: Sample,
+    replaced: dict[int, int],
+    case: Case,
+    found: list[Finding],
+    judge: Callable[[Case], list[Finding]],
+) -> tuple[Case, list[Finding]]:
+    """Return the smallest case that still fails in the same way, and what is found of it.
+
+    What wrong elements had in common before is kept as evidence: a small case has no pattern.
+
+    Args:
+        sample: What the case is made from.
+        replaced: Which lengths are replaced by which.
+        case: The case that fails.
+        found: What was found of it.
+        judge: Runs a case.
+    """
+    if sample.values is not None:
+        return case, found
+    runs, first = 0, found
+    for length in lengths_of(sample)[::-1]:
+        high = replaced.get(length, length)  # fails
+        low = 0  # is held not to
+        while high - low > 1 and runs < MOST_RUNS:
+            runs += 1
+            middle = 1 if low == 0 and high > 2 else (low + high) // 2
+            smaller = {**replaced, length: middle}
+            tried = resized(sample, smaller)
+            again = [] if tried is None else judge(tried)
+            if tried is not None and {one.code for one in again} & {one.code for one in first}:
+                high, replaced, case, found = middle, smaller, tried, again
+            else:
+                low = middle
+    if found is first:
+        return case, found
+    return case, [_with_pattern(one, first) for one in found]
+
+
+def _with_pattern(one: Finding, before: list[Finding]) -> Finding:
+    """Return a finding of a smaller case with the pattern of the larger one."""
+    for other in before:
+        facts = dict(other.evidence)
+        if other.code == one.code and "," in facts.get("wrong", ""):
+            return one.with_evidence(before=f"{facts['wrong']}, in {facts['case']}")
+    return one

@@ -47,6 +47,24 @@ def special(sample: Sample) -> Iterator[Case]:
             yield Case(sample, name, tuple(mixed), twins)
 
 
+def zeros(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with zeros of both signs; of several inputs each sign meets each."""
+    arrays, floats = _floats(sample, "f")
+    values = _SPECIAL["zeros"]
+    mixed = _mixed(sample, arrays, floats, "zeros", values) if _allows_zero(sample) else None
+    if mixed is None:
+        return
+    yield Case(sample, "zeros", tuple(mixed), _twins(mixed))
+    for turn in range(2 if len(floats) > 1 else 0):
+        met = [
+            _cycled(one, _inside(sample, n, values), turn if n != floats[0] else 0)
+            if n in floats
+            else one
+            for n, one in enumerate(arrays)
+        ]
+        yield Case(sample, f"zeros, turn {turn}", tuple(met), _twins(met))
+
+
 def far(sample: Sample) -> Iterator[Case]:
     """Yield the sample with numbers beyond its range, very large and very small, and halves."""
     arrays, floats = _floats(sample, "f")
@@ -188,7 +206,7 @@ def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
 
 
-def _cycled(values: Array, edges: Sequence[int], turn: int) -> Array:
+def _cycled(values: Array, edges: Sequence[float], turn: int) -> Array:
     """Return the values with edges in their places, in turn, but for every ninth."""
     flat = values.reshape(-1).copy()
     for at in range(flat.size):

@@ -45,12 +45,16 @@ class Subject:
         samples: How it is tried.
         backends: Where.
         ended: Cases whose loops the adapter has ended.
+        refused: Cases that the signature or the CPU kernel refused, and what they said.
     """
 
     name: str
     samples: tuple[Sample, ...]
     backends: tuple[str, ...]
     ended: list[str] = field(default_factory=list[str], compare=False)
+    refused: list[tuple[Case, Exception]] = field(
+        default_factory=list["tuple[Case, Exception]"], compare=False
+    )
 
     @property
     def on_gpu(self) -> bool:
@@ -81,6 +85,11 @@ class Subject:
     def finding(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the kernel as a whole; its place is where it was registered."""
         return self._at(self.origin, code, words, facts)
+
+    def of_cpu(self, code: str, words: str, **facts: Any) -> Finding:
+        """Return a finding about the kernel on cpu; its place is where that was registered."""
+        kernel = get_kernel(self.name, "cpu")
+        return self._at(self.origin if kernel is None else kernel.origin, code, words, facts)
 
     def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the gradient; its place is where that was registered."""
@@ -135,12 +144,21 @@ def _ran(sample: Sample, tensors: Sequence[Tensor]) -> Any:
     return found
 
 
-def findings_of(error: BaseException, subject: Subject, code: str) -> list[Finding]:
-    """Return what an exception says as findings, with the author's place where it has one."""
+def findings_of(
+    error: BaseException, subject: Subject, code: str, backend: str = ""
+) -> list[Finding]:
+    """Return what an exception says as findings, with the author's place where it has one.
+
+    Else the place is where what raised was registered: the gradient rule, by the code, or the
+    kernel on a backend.
+    """
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
     if not isinstance(error, ShaderError):
-        return [subject.finding(code, f"{type(error).__name__}: {error}")]
+        placed = subject.of_cpu if backend == "cpu" else subject.finding
+        if code == "gradient-raises":
+            placed = subject.of_gradient
+        return [placed(code, f"{type(error).__name__}: {error}")]
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]

@@ -178,13 +178,13 @@ def _second(
     return filled[: len(sources)], filled[len(sources) :]
 
 
-def check_leaks(sample: Sample, backend: str) -> Row:
+def check_leaks(sample: Sample, backend: str, *, with_gradient: bool = True) -> Row:
     """Run forward and backward, and compare what lives before and after; nothing may remain."""
     f, arrays = call_of(sample), arrays_for(sample)
 
     def run() -> None:
         xs = tensors_for(arrays)
-        if has_gradient(sample):
+        if with_gradient and has_gradient(sample):
             gradients_of(f, xs, UpstreamGradients())
         for y in outputs_of(f, xs):
             y.numpy()

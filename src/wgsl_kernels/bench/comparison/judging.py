@@ -161,6 +161,12 @@ def errors_of(
     return Errors(error, allowed, spacing(np.abs(expected), actual.dtype))
 
 
+def wrong_elements(bound: Bound, inputs: Sequence[Array], actual: Array, expected: Array) -> Array:
+    """Return which elements of a result are outside of a bound; none where shapes differ."""
+    errors = errors_of(bound, inputs, actual, expected, actual.dtype.name)
+    return np.zeros(actual.shape, bool) if isinstance(errors, str) else errors.wrong
+
+
 def wide_inputs(arrays: Sequence[Array]) -> list[Array]:
     """Return inputs as bounds take them: numbers in double precision, strings as they are."""
     return [

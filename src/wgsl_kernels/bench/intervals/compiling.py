@@ -147,7 +147,7 @@ _SCALARS: Mapping[str, Any] = {
 _NAMES: Mapping[str, Any] = {
     **IntervalRun(1, Subgroups(1, 1, 1)).names,
     "Cell": values.IntervalCell,
-    "Pointer": values.IntervalPointer,
+    "CellPointer": values.IntervalPointer,
     "as_kind": values.as_kind,
     "converted": _converted,
     "exact": exact,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.simulator.accesses import AccessLog
-    from wgsl_kernels.simulator.memory import Memory
+    from wgsl_kernels.simulator.memory import VariableMemory
     from wgsl_kernels.simulator.subgroups import Subgroups
 
 MOST_STEPS = 15_000
@@ -171,11 +171,11 @@ class IntervalRun(Run):
 
     # Memory.
 
-    def index(self, memory: Memory, at: Any, count: int, mask: Any, site: int) -> Any:
+    def index(self, memory: VariableMemory, at: Any, count: int, mask: Any, site: int) -> Any:
         v = np.where((at.v < 0) | (at.v >= count), _OUTSIDE, at.v)
         return Number(at.kind, v, v, v) if at.is_exact else Number(at.kind, v, at.low, at.high)
 
-    def load(self, memory: Memory, at: Any, scalar: str, mask: Any, site: int) -> Any:
+    def load(self, memory: VariableMemory, at: Any, scalar: str, mask: Any, site: int) -> Any:
         self._counted()
         at, doubt = _address(at)
         self.taint(mask, doubt)
@@ -186,13 +186,22 @@ class IntervalRun(Run):
         words: Any = memory.words
         return words.load(scalar, places, there)
 
-    def store(self, memory: Memory, at: Any, scalar: str, value: Any, mask: Any, site: int) -> None:
+    def store(
+        self, memory: VariableMemory, at: Any, scalar: str, value: Any, mask: Any, site: int
+    ) -> None:
         places, here, doubt = self._written(memory, at, mask)
         words: Any = memory.words
         words.store(as_stored(value, scalar), places, here, self.tainted | doubt)
 
     def atomic(
-        self, name: str, memory: Memory, at: Any, scalar: str, mask: Any, site: int, *given: Any
+        self,
+        name: str,
+        memory: VariableMemory,
+        at: Any,
+        scalar: str,
+        mask: Any,
+        site: int,
+        *given: Any,
     ) -> Any:
         """Run an atomic function; the old value is known of those that only read."""
         if name == "atomicLoad":
@@ -213,7 +222,7 @@ class IntervalRun(Run):
         words.set(scalar, places, convert(exact("AbstractInt", whole[places]), scalar).v)
         return None  # its old value depends on an order that nobody knows
 
-    def _written(self, memory: Memory, at: Any, mask: Any) -> tuple[Any, Any, Any]:
+    def _written(self, memory: VariableMemory, at: Any, mask: Any) -> tuple[Any, Any, Any]:
         """Return the places that are written, by which invocations, and who is in doubt of his."""
         at, doubt = _address(at)
         at = np.broadcast_to(at, self.count)

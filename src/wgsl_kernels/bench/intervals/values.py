@@ -63,7 +63,7 @@ class IntervalCell(masks.Cell):
     with_part = staticmethod(with_part)
 
 
-class IntervalPointer(masks.Pointer):
+class IntervalPointer(masks.CellPointer):
     """A pointer to a variable of a function, or to a part of it."""
 
     __slots__ = ()

@@ -20,7 +20,7 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from wgsl_kernels.backends.simulator.gpu import Launch
+    from wgsl_kernels.backends.simulator.gpu import SimulatedDispatch
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -46,7 +46,7 @@ class Launched:
 
     number: int
     dispatch: Dispatch
-    launch: Launch
+    launch: SimulatedDispatch
     before: Mapping[Any, Words]
     log: AccessLog
 
@@ -174,7 +174,7 @@ def called(f: Callable[..., Any], args: Sequence[Any]) -> SteppedCall:
     launched: list[Launched] = []
     kept = 0
 
-    def log(dispatch: Dispatch, launch: Launch) -> AccessLog:
+    def log(dispatch: Dispatch, launch: SimulatedDispatch) -> AccessLog:
         nonlocal kept
         before = {key: np.array(words) for key, words in launch.bound.items()}
         kept += sum(one.nbytes for one in before.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.capture.capture_trace import Trace
+from wgsl_kernels.engine.capture.capture_trace import RunTrace
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.registry.registrations import changes
@@ -32,14 +32,14 @@ class SignatureCheck:
     __slots__ = ("first", "is_over")
 
     def __init__(self) -> None:
-        self.first: Trace | None = None
+        self.first: RunTrace | None = None
         self.is_over = False
 
     def end(self) -> None:
         """Compare no more."""
         self.first, self.is_over = None, True
 
-    def take(self, trace: Trace, *, can_replay: bool) -> Mapping[Place, str]:
+    def take(self, trace: RunTrace, *, can_replay: bool) -> Mapping[Place, str]:
         """Keep a first run; return what a second one did otherwise, by line."""
         if self.first is None and can_replay and not trace.is_over:
             self.first = trace
@@ -77,13 +77,13 @@ class Traced:
 
     def __init__(self, check: SignatureCheck | None, f: Callable[[list[Tensor]], Any]) -> None:
         self.check = check
-        self.trace: Trace | None = None
+        self.trace: RunTrace | None = None
         self._f = f
         if check is not None and not check.is_over and config.capture_check:
             first = check.first
             if first is not None and first.changes != changes[0]:
                 first = check.first = None
-            self.trace = Trace(first)
+            self.trace = RunTrace(first)
 
     def __call__(self, given: list[Tensor]) -> Any:
         """Run the function."""
@@ -98,4 +98,4 @@ class Traced:
 
 def is_traced(now: Context) -> bool:
     """Say whether a run around the caller is compared with another."""
-    return any(isinstance(one, Trace) for one in now.interceptors)
+    return any(isinstance(one, RunTrace) for one in now.interceptors)

@@ -51,7 +51,7 @@ _ONLY_ON_CPU = frozenset({*WIDE.values(), "string"})
 """Dtypes of which a replay has no tensors, so that nothing is replayed."""
 
 
-class Trace(Observer, EntryObserver):
+class RunTrace(Observer, EntryObserver):
     """The values of one run, as an interceptor sees them; a second run is given the first.
 
     Attributes:
@@ -60,7 +60,7 @@ class Trace(Observer, EntryObserver):
         found: What a replay of the first run would do otherwise, by the line that does it.
     """
 
-    def __init__(self, first: Trace | None = None) -> None:
+    def __init__(self, first: RunTrace | None = None) -> None:
         self.is_over = False
         self.changes = changes[0]
         self.found: dict[Place, str] = {}

@@ -93,8 +93,8 @@ def write_whole(path: Path, parts: Iterable[bytes | memoryview], mode: int | Non
             beside.replace(path)
         _flush_folder(path.parent)
     except OSError as error:
-        if error.errno is not None and error.filename is None:
-            error.filename = str(path)  # what a descriptor raises, such as that the disk is full
+        if error.errno is not None:  # else of a descriptor, or of a file that nobody has named
+            error.filename = str(path)
         raise
 
 

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.engine.environment.errors import ShaderError, WgslKernelsError
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError, WgslKernelsError
 from wgsl_kernels.engine.execution.numerics import check_results
-from wgsl_kernels.engine.execution.odd_attributes import odd_attribute
 from wgsl_kernels.engine.execution.plans import Plan, check_pattern, find_plan, make_plan, plans
 from wgsl_kernels.engine.registry.op_names import name_op
 from wgsl_kernels.engine.registry.registry import note_failure
@@ -312,3 +311,23 @@ def _narrowed(result: Result, narrows: Narrows) -> Result:
         if isinstance(result, Tensor)
         else cast_inputs(result, narrows)
     )
+
+
+def odd_attribute(kernel: str, attrs: dict[str, Any]) -> ArgumentError:
+    """Return the error for the attribute that is a tensor, or that no dictionary can hold."""
+    name, value = next(pair for pair in attrs.items() if not _is_plain(pair[1]))
+    if isinstance(value, Tensor):
+        return ArgumentError(
+            f"{kernel}: {name} is a tensor, but it is an attribute: a plain value. "
+            "Pass item() or tolist() of it."
+        )
+    kind = type(value).__name__
+    return ArgumentError(f"{kernel}: {name} is a {kind}; want numbers, strings or a tuple.")
+
+
+def _is_plain(value: Any) -> bool:
+    try:
+        hash(attr_key(value))
+    except Exception:
+        return False
+    return True

@@ -37,6 +37,7 @@ class Plan:
         narrows: Where inputs or outputs are int8 or uint8 and the kernel computes in int32, what
             each output is cast to afterwards; `casts` is empty then. None for all other runs.
         launch: Runs it; takes arrays of ``driver``, gives arrays of ``result_drivers``.
+        retire: Has the backend forget what it keeps for the launch, None where that is nothing.
         outputs: The specs, or None where they are known only after the run.
         output: The spec of the output, where there is one and it is known.
         pattern: What the signature says of them, unknown lengths included.
@@ -60,6 +61,7 @@ class Plan:
         "outputs",
         "pattern",
         "result_drivers",
+        "retire",
         "single",
         "uses",
     )
@@ -70,6 +72,7 @@ class Plan:
     casts: tuple[DType | None, ...] | None
     narrows: Narrows | None
     launch: Launch
+    retire: Callable[[], None] | None
     outputs: tuple[Spec, ...] | None
     output: Spec | None
     pattern: tuple[Spec, ...] | None
@@ -84,9 +87,8 @@ class Plan:
 
 def _retire(_: Any, plan: Plan) -> None:
     """Have a backend forget what it keeps for a plan that goes."""
-    retire = None if plan.casts is not None else getattr(plan.launch, "retire", None)
-    if retire is not None:
-        retire()
+    if plan.retire is not None:
+        plan.retire()
 
 
 plans: Recent[Any, Plan] = Recent(PLAN_BYTES, _retire)
@@ -169,7 +171,7 @@ def _planned(
     registry.look_again_if_failed(name)
     plan = Plan()
     plan.name = name
-    plan.form = None
+    plan.form = plan.retire = None
     registrations.look_up(("signature", name))
     declared = find_signature(name)
     if declared is None:
@@ -206,6 +208,7 @@ def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Seque
     if plan.outputs is not None:
         plan.result_drivers = tuple(chosen for _ in plan.outputs)
     launch = chosen.prepare(kernel, list(specs), plan.attrs, plan.outputs, plan.output_names)
+    plan.retire = getattr(launch, "retire", None)
     plan.launch = launch if _around is None else _around(plan.name, specs, launch)
     plan.keeping = None
     if inferred is not None:

@@ -187,6 +187,12 @@ def _write(folder: Path, call: KernelRun, backend: str, rtol: float) -> str | No
     if kernel is not None and own:  # it may be found by the path of this program alone
         root = Path(kernel.origin.file).resolve().parents[module.count(".")]
         imports = f"import sys\n\nsys.path.append({str(root)!r})\nimport {module}\n"
+    elif kernel is not None and module == "__main__" and Path(kernel.origin.file).is_file():
+        file = str(Path(kernel.origin.file).resolve())
+        imports = (
+            "import contextlib\nimport runpy\n\nwith contextlib.suppress(Exception):  # which may "
+            f"fail as it did, behind the kernel\n    runpy.run_path({file!r})\n"
+        )
     text = _SCRIPT.format(
         name=call.name,
         imports=imports,

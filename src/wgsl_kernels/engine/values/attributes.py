@@ -6,6 +6,7 @@ all three hash alike, so that what was remembered for one of them would be found
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -212,6 +213,26 @@ def function(op: str, name: str, value: Any) -> Callable[..., Any]:
         raise ArgumentError(f"{op}: {name} is {shown(value)}; want a function.")
     found: Callable[..., Any] = value
     return found
+
+
+def examples(op: str, f: Any, inputs: Any) -> Mapping[str, Any]:
+    """Return a function's examples, which it takes by name.
+
+    Raises:
+        ArgumentError: It does not, or there are no names, or it is no function.
+    """
+    function(op, "f", f)
+    if not isinstance(inputs, Mapping):
+        kind = type(inputs).__name__
+        raise ArgumentError(f'{op}: inputs is a {kind}; want examples by name: {{"x": x}}.')
+    try:
+        inspect.signature(f).bind(**inputs)
+    except TypeError as error:
+        names = ", ".join(map(str, inputs))
+        raise ArgumentError(f"{op}: f is called with {names} by name: {error}.") from None
+    except ValueError:
+        pass  # what is written in C may have no signature
+    return inputs
 
 
 def _dtype(kernel: str, name: str, value: Any) -> str:

@@ -6,18 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import device, host, stacked
+from wgsl_kernels.onnx.types import element, numpy_type
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode
-
-    Run = Callable[[Graph, Sequence[Any]], tuple[Any, ...]]
+    from wgsl_kernels.onnx.running import GraphRunner
 
 
 def _flag(x: Any) -> bool:
@@ -25,14 +26,14 @@ def _flag(x: Any) -> bool:
 
 
 @operator("If")
-def branch(node: OnnxNode, run: Run, condition: Any) -> tuple[Any, ...]:
+def branch(node: OnnxNode, run: GraphRunner, condition: Any) -> tuple[Any, ...]:
     """Return what one of two graphs gives; the condition is read."""
     return run(node.attr("then_branch" if _flag(condition) else "else_branch"), [])
 
 
 @operator("Loop")
 def loop(
-    node: OnnxNode, run: Run, trips: Any = None, condition: Any = None, *state: Any
+    node: OnnxNode, run: GraphRunner, trips: Any = None, condition: Any = None, *state: Any
 ) -> tuple[Any, ...]:
     """Return the last state and all that each iteration gave; conditions are read."""
     body = node.attr("body")
@@ -46,49 +47,75 @@ def loop(
         for collected, one in zip(scans, results[count:], strict=True):
             collected.append(one)
         number += 1
-    return (*state, *(_joined(one, body, count + i) for i, one in enumerate(scans)))
+    return (*state, *(_joined(one, body, 1 + count + i) for i, one in enumerate(scans)))
 
 
 def _joined(values: list[Any], body: Graph, place: int) -> Any:
     """Return what iterations gave as one value; of none of them an empty one."""
     if values:
         return stacked(values)
-    info = body.outputs[1 + place]
-    return np.zeros((0, *(n if isinstance(n, int) else 0 for n in info.shape or ())), np.float32)
+    info = body.outputs[place]
+    kind = numpy_type(element(info.type)) if info.type else np.float32
+    return np.zeros((0, *(n if isinstance(n, int) else 0 for n in info.shape or ())), kind)
 
 
 @operator("Scan", since=9)
-def scan(node: OnnxNode, run: Run, *given: Any) -> tuple[Any, ...]:
-    """Return the last state and what a graph gave for each element of sequences."""
-    count = node.attr("num_scan_inputs")
-    states, inputs = list(given[: len(given) - count]), [device(x) for x in given[-count:]]
-    body = node.attr("body")
+def scan(node: OnnxNode, run: GraphRunner, *given: Any) -> tuple[Any, ...]:
+    """Return the last state and what a graph gave for each element of sequences.
+
+    Where the graph can be replayed it is, once a step; else its values may be on the host.
+    """
+    count, body = node.attr("num_scan_inputs"), node.attr("body")
+    states, inputs = given[: len(given) - count], [device(x) for x in given[-count:]]
     outs = len(body.outputs) - len(states)
-    in_axes = node.attr("scan_input_axes") or (0,) * count
-    out_axes = node.attr("scan_output_axes") or (0,) * outs
-    in_back = node.attr("scan_input_directions") or (0,) * count
-    out_back = node.attr("scan_output_directions") or (0,) * outs
-    steps = inputs[0].shape[in_axes[0]]
-    collected: list[list[Any]] = [[] for _ in range(outs)]
-    for step in range(steps):
-        now = [
-            x[(*(slice(None),) * (axis % x.ndim), steps - 1 - step if back else step)]
-            for x, axis, back in zip(inputs, in_axes, in_back, strict=True)
-        ]
-        results = run(body, [*states, *now])
-        states = list(results[: len(states)])
-        for one, value in zip(collected, results[len(states) :], strict=True):
-            one.append(value)
-    joined = [
-        stacked(one[::-1] if back else one, axis)
-        for one, axis, back in zip(collected, out_axes, out_back, strict=True)
+    rows = [
+        _turned(ops.moveaxis(x, axis, 0), back)
+        for x, axis, back in zip(inputs, *_axes(node, "input", count), strict=True)
     ]
-    return (*states, *joined)
+    steps = {len(one) for one in rows}
+    if len(steps) > 1:
+        raise ShapeError(f"Scan: the sequences have {sorted(steps)} elements; want as many each.")
+
+    def step(state: Sequence[Any], now: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        results = run(body, [*state, *now])
+        return list(results[: len(states)]), list(results[len(states) :])
+
+    if steps != {0} and run.can_be_recorded(body):
+        first = [device(x) for x in states]
+        last, every = ops.scan(lambda *one: tuple(map(_on_device, step(*one))), first, rows)
+    else:
+        last, found = list(states), []
+        for place in range(*steps):
+            last, one = step(last, [x[place] for x in rows])
+            found.append(one)
+        every = [_joined([one[i] for one in found], body, len(states) + i) for i in range(outs)]
+    joined = [
+        ops.moveaxis(_turned(device(one), back), 0, axis)
+        for one, axis, back in zip(every, *_axes(node, "output", outs), strict=True)
+    ]
+    return (*last, *joined)
+
+
+def _axes(node: OnnxNode, kind: str, count: int) -> tuple[Sequence[int], Sequence[int]]:
+    """Return along which axis each sequence goes, and whether it goes backwards."""
+    nothing = (0,) * count
+    axes, back = (node.attr(f"scan_{kind}_{one}") or nothing for one in ("axes", "directions"))
+    return axes, back
+
+
+def _turned(x: Tensor, back: int) -> Tensor:
+    return ops.flip(x, 0) if back else x
+
+
+def _on_device(values: Sequence[Any]) -> list[Any]:
+    return [device(one) for one in values]
 
 
 @operator("Scan", since=8)
-def scan_batches(node: OnnxNode, run: Run, lengths: Any, *given: Any) -> tuple[Any, ...]:
+def scan_batches(node: OnnxNode, run: GraphRunner, lengths: Any, *given: Any) -> tuple[Any, ...]:
     """Return what `scan` does of each element of a batch, as it was before version 9."""
+    if lengths is not None:
+        raise ArgumentError("Scan: got sequence_lens; before version 9 want whole sequences.")
     every = [device(x) for x in given]
     rows = [scan(node, run, *(x[i] for x in every)) for i in range(every[0].shape[0])]
     return tuple(stacked(one) for one in zip(*rows, strict=True))
@@ -163,7 +190,7 @@ def split(node: OnnxNode, x: Tensor, sizes: Any = None) -> list[Tensor]:
 
 
 @operator("SequenceMap")
-def sequence_map(node: OnnxNode, run: Run, *given: Any) -> tuple[list[Any], ...]:
+def sequence_map(node: OnnxNode, run: GraphRunner, *given: Any) -> tuple[list[Any], ...]:
     """Return sequences of what a graph gives for each value; tensors are the same for all."""
     count = len(given[0])
     rows = [

@@ -96,6 +96,7 @@ _TABLE: Mapping[str, Callable[..., Any]] = {
     "Gather": _gather,
     "Greater": _plain(np.greater),
     "GreaterOrEqual": _plain(np.greater_equal),
+    "Identity": lambda node, x: x,
     "Less": _plain(np.less),
     "LessOrEqual": _plain(np.less_equal),
     "Max": _fold(np.maximum),

@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 def _generator(node: OnnxNode) -> Generator | None:
-    """Return the generator of a node's seed; None, the common one, where it has none."""
-    given = node.attr("seed")
-    return None if given is None else Generator(int(given))
+    """Return a node's own generator, from its seed on; None, the common one, where it has none."""
+    if node.attr("seed") is not None:
+        node.attrs.setdefault("generator", Generator(int(node.attr("seed"))))
+    found: Generator | None = node.attr("generator")
+    return found
 
 
 def _drawn(node: OnnxNode, shape: tuple[int, ...]) -> Tensor:

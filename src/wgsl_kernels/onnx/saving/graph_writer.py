@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     Rule = Callable[[Any, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
 
 Found = TypeVar("Found")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_./-]")
+"""What names of nodes of TensorFlow have not."""
 
 
 @dataclass
@@ -62,7 +65,7 @@ class GraphWriter(ABC):
         traced: The run.
         nodes: In the order of the run.
         constants: By name.
-        taken: Names that the user has given.
+        taken: Names that are not free.
         shapes: Names of constants that are new shapes, in which one length may be left open.
     """
 
@@ -133,12 +136,14 @@ class GraphWriter(ABC):
         """Return the name of a value; what depends on no input becomes a constant."""
         if x not in self._names:
             assert x.array is not None, "a value that depends on inputs is of a call before"
-            self._names[x] = self.constant(x.array, x.made)
+            self._names[x] = self.constant(x.array, x.made, x.name)
         return self._names[x]
 
-    def constant(self, values: Array | np.generic, made: str = "") -> str:
-        """Return the name of a new constant."""
-        name = free_name(f"c{self._count_constants}", self.taken)
+    def constant(self, values: Array | np.generic, made: str = "", of: str = "") -> str:
+        """Return the name of a new constant, that of a variable where it is of one."""
+        wanted = _NOT_IN_NAMES.sub("_", of).lstrip("_/-")
+        name = free_name(wanted or f"c{self._count_constants}", self.taken)
+        self.taken.add(name)
         self._count_constants += 1
         self.constants[name] = StoredConstant(np.asarray(values), made or self._call)
         return name
@@ -158,6 +163,7 @@ class GraphWriter(ABC):
     def emit_many(self, op: str, inputs: Sequence[str], count: int, **attrs: Any) -> list[str]:
         """Write a node and return the names of its outputs."""
         outputs = self.new_outputs(op, count)
+        self.taken.update(outputs)
         self.nodes.append(WrittenNode(op, list(inputs), outputs, attrs, self._call))
         return outputs
 

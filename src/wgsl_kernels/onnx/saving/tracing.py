@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -25,6 +27,10 @@ if TYPE_CHECKING:
     Composition = Callable[..., Any]
 
 
+_NUMBERED = re.compile(r"variable_\d+")
+"""Names of variables that nobody gave."""
+
+
 class CannotSayError(Exception):
     """A kernel's call that a format cannot say, and why."""
 
@@ -36,14 +42,18 @@ class GraphValue:
         spec: Its shape and dtype.
         array: The values of what depends on no input; else None.
         made: The kernel and the line that it is of; "" where it is of no kernel.
+        name: That of the variable that it is, or is made of alone; "" where there is none.
     """
 
-    __slots__ = ("array", "made", "spec")
+    __slots__ = ("array", "made", "name", "spec")
 
-    def __init__(self, spec: Spec, array: Array | None = None, made: str = "") -> None:
+    def __init__(
+        self, spec: Spec, array: Array | None = None, made: str = "", name: str = ""
+    ) -> None:
         self.spec = spec
         self.array = array
         self.made = made
+        self.name = name
 
     @property
     def shape(self) -> Shape:
@@ -154,6 +164,7 @@ class _Tracer(EntryObserver):
         self._compositions = compositions
         self._values = {one._id: GraphValue(one.spec) for one in given.values()}
         self._made: dict[int, str] = {}
+        self._names: dict[int, str] = {}
 
     def __call__(self, call: Any, proceed: Any) -> Any:
         """Run a kernel and note it, if it depends on the inputs."""
@@ -181,6 +192,8 @@ class _Tracer(EntryObserver):
             self.calls.append(TracedCall(name, given, attrs, made, line, problem))
         else:
             self._made |= {one._id: f"{name} at {line}" for one in outputs}
+            if len(inputs) == 1:
+                self._names |= {one._id: self._name(inputs[0]) for one in outputs}
         return result
 
     def _composed(self, call: Any, attrs: Mapping[str, Any]) -> tuple[list[Tensor] | None, str]:
@@ -196,8 +209,14 @@ class _Tracer(EntryObserver):
         if x._id not in self._values:
             with context.changed(interceptors=()):
                 array = np.asarray(x.numpy())
-            self._values[x._id] = GraphValue(x.spec, array, self._made.get(x._id, ""))
+            made = self._made.get(x._id, "")
+            self._values[x._id] = GraphValue(x.spec, array, made, self._name(x))
         return self._values[x._id]
+
+    def _name(self, x: Any) -> str:
+        """Return what a user calls a variable, or the one that a tensor is made of."""
+        found: str = x.name if isinstance(x, Variable) else self._names.get(x._id, "")
+        return "" if _NUMBERED.fullmatch(found) else found
 
     def _depends(self, x: Any) -> bool:
         known = self._values.get(x._id)

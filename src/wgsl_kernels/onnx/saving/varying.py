@@ -17,6 +17,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.values.attributes import examples
 from wgsl_kernels.onnx.saving.tracing import trace
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -81,7 +82,8 @@ def write_function(
         ArgumentError: A kernel cannot be said, or something depends on such a length in another way
             than a graph can: the kernel and the line are named.
     """
-    given = {name: tensor(value) for name, value in inputs.items()}
+    found = examples(target.caller, f, inputs)
+    given = {name: tensor(value) for name, value in found.items()}
     axes = _Axes.of(target.caller, given, dynamic_axes)
 
     def written(at: Mapping[str, Tensor]) -> GraphWriter:

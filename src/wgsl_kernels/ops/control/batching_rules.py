@@ -137,8 +137,14 @@ def _product(call: BatchedCall) -> Result | None:
     if is_plain and b is None:  # one product of all rows
         merged = run("Reshape", a, shape=(call.size * rows, call.shape(0)[-1]))
         return call.per_example(call.run(merged, call.inputs[1]))
+    return _broadcast_product(call)
+
+
+def _broadcast_product(call: BatchedCall) -> Result | None:
+    """Run a product, with what is added to it, whose leading axes broadcast."""
     most = max(len(call.shape(0)), len(call.shape(1)))
-    return call.run(*_aligned(call)) if most < 2 + BATCH_AXES else None
+    is_shared = call.mapped[0] is call.mapped[1] is None
+    return call.run(*_aligned(call)) if most < 2 + BATCH_AXES and not is_shared else None
 
 
 def _reshaped(call: BatchedCall) -> Result:
@@ -247,6 +253,13 @@ def _merged(call: BatchedCall, count: int, shape: str = "") -> Result | None:
         first, *rest = call.attrs[shape]
         attrs[shape] = (call.size * first, *rest)
     return call.per_example(call.run(*given, *call.inputs[count:], **attrs))
+
+
+def _fused(call: BatchedCall) -> Result | None:
+    """Make one batch of all examples' images; what is added to a result broadcasts along it."""
+    ends = [one for one in call.inputs[2:] if one is not None]
+    along = [one for one in ends if one.ndim == len(call.shape(0)) and one.shape[0] != 1]
+    return None if along else _merged(call, 1)
 
 
 def _rotary(call: BatchedCall) -> Result | None:
@@ -383,6 +396,7 @@ RULES: dict[str, Rule] = {
     "Concat": _joined,
     "Einsum": _einsum,
     "ExpandDims": _reshaped,
+    **dict.fromkeys(["FusedConv2D", "FusedDepthwiseConv2D"], _fused),
     "GatherNd": _gather_nd,
     "GatherV2": _gather,
     "MirrorPad": _padded,
@@ -402,6 +416,7 @@ RULES: dict[str, Rule] = {
     "Transpose": _transpose,
     "Unpack": _split,
     "UnsortedSegmentSum": _segments,
+    "_FusedMatMul": _broadcast_product,
     **{
         name: partial(_merged, count=count)
         for name, count in {

@@ -193,37 +193,6 @@ def _added_on_device(gpu: Gpu, dy: GpuArray, places: GpuArray, shape: Shape) -> 
     return shapes.reshaped(gpu, total, shape)
 
 
-@signature("Dilation2DBackpropFilter")
-@takes(_Window)
-def _filter_signature(x: Spec, filter: Spec, dy: Spec, /, **geometry: Any) -> Spec:
-    name = "Dilation2DBackpropFilter"
-    _check_gradient(name, x, filter, dy, **geometry)
-    return filter
-
-
-@cpu_kernel("Dilation2DBackpropFilter")
-@silent
-def _filter_cpu(x: Array, filter: Array, dy: Array, **geometry: Any) -> Array:
-    found = _find("Dilation2DBackpropFilter", x, filter, geometry)
-    return _added(dy, found.of_filter, filter.shape)
-
-
-@wgsl_kernel("Dilation2DBackpropFilter")
-def _filter_webgpu(
-    gpu: Gpu, x: GpuArray, filter: GpuArray, dy: GpuArray, **geometry: Any
-) -> GpuArray:
-    name = "Dilation2DBackpropFilter"
-    places = _found_on_device(gpu, name, x, filter, _OF_FILTER, geometry)
-    return _added_on_device(gpu, dy, places, filter.shape)
-
-
-@gradient("Dilation2DBackpropFilter")
-def _filter_grad(
-    ddx: Tensor, x: Tensor, filter: Tensor, **geometry: Any
-) -> tuple[None, None, Tensor]:
-    return None, None, _fetched(ddx, x, filter, 1, geometry)
-
-
 def _fetched(
     values: Tensor,
     x: Tensor,
@@ -238,33 +207,37 @@ def _fetched(
     return logical.where(places >= 0, shapes.reshape(flat, places.shape), 0.0)
 
 
-@signature("Dilation2DBackpropInput")
-@takes(_Window)
-def _input_signature(x: Spec, filter: Spec, dy: Spec, /, **geometry: Any) -> Spec:
-    name = "Dilation2DBackpropInput"
-    _check_gradient(name, x, filter, dy, **geometry)
-    return x
+def _declare_backprop(kernel: str, which: int) -> None:
+    """Declare the gradient by the images, 0, or by the filter, 1."""
+
+    @signature(kernel)
+    @takes(_Window)
+    def backprop_signature(x: Spec, filter: Spec, dy: Spec, /, **geometry: Any) -> Spec:
+        _check_gradient(kernel, x, filter, dy, **geometry)
+        return (x, filter)[which]
+
+    @cpu_kernel(kernel)
+    @silent
+    def backprop_cpu(x: Array, filter: Array, dy: Array, **geometry: Any) -> Array:
+        places = _find(kernel, x, filter, geometry)[1 + which]
+        return _added(dy, places, (x, filter)[which].shape)
+
+    @wgsl_kernel(kernel)
+    def backprop_webgpu(
+        gpu: Gpu, x: GpuArray, filter: GpuArray, dy: GpuArray, **geometry: Any
+    ) -> GpuArray:
+        places = _found_on_device(gpu, kernel, x, filter, (_OF_X, _OF_FILTER)[which], geometry)
+        return _added_on_device(gpu, dy, places, (x, filter)[which].shape)
+
+    @gradient(kernel)
+    def backprop_grad(
+        ddx: Tensor, x: Tensor, filter: Tensor, **geometry: Any
+    ) -> tuple[None, None, Tensor]:
+        return None, None, _fetched(ddx, x, filter, which, geometry)
 
 
-@cpu_kernel("Dilation2DBackpropInput")
-@silent
-def _input_cpu(x: Array, filter: Array, dy: Array, **geometry: Any) -> Array:
-    return _added(dy, _find("Dilation2DBackpropInput", x, filter, geometry).of_x, x.shape)
-
-
-@wgsl_kernel("Dilation2DBackpropInput")
-def _input_webgpu(
-    gpu: Gpu, x: GpuArray, filter: GpuArray, dy: GpuArray, **geometry: Any
-) -> GpuArray:
-    places = _found_on_device(gpu, "Dilation2DBackpropInput", x, filter, _OF_X, geometry)
-    return _added_on_device(gpu, dy, places, x.shape)
-
-
-@gradient("Dilation2DBackpropInput")
-def _input_grad(
-    ddx: Tensor, x: Tensor, filter: Tensor, **geometry: Any
-) -> tuple[None, None, Tensor]:
-    return None, None, _fetched(ddx, x, filter, 0, geometry)
+_declare_backprop("Dilation2DBackpropFilter", 1)
+_declare_backprop("Dilation2DBackpropInput", 0)
 
 
 @signature("Dilation2DPlaces")

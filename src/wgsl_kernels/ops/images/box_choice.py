@@ -23,18 +23,26 @@ _MOST = 1 << 22
 """Boxes that one workgroup goes through."""
 
 
+class Limits:
+    """The attributes that say which boxes are chosen, as signatures declare them."""
+
+    max_output_size: int
+    iou_threshold: float = 0.5
+    score_threshold: float = -math.inf
+
+
 class Rules(NamedTuple):
     """How boxes are chosen."""
 
-    most: int
+    max_output_size: int
     iou_threshold: float
     score_threshold: float
-    sigma: float = 0.0
+    soft_nms_sigma: float = 0.0
 
     @property
     def scale(self) -> float:
         """The factor in the exponent by which a score is lessened."""
-        return -0.5 / self.sigma if self.sigma > 0 else 0.0
+        return -0.5 / self.soft_nms_sigma if self.soft_nms_sigma > 0 else 0.0
 
 
 def check_boxes(kernel: str, boxes: Spec, scores: Spec, rules: Rules) -> int:
@@ -50,14 +58,16 @@ def check_boxes(kernel: str, boxes: Spec, scores: Spec, rules: Rules) -> int:
         )
     if not 0 <= rules.iou_threshold <= 1:
         raise ArgumentError(f"{kernel}: iou_threshold is {rules.iou_threshold}; want it in [0, 1].")
-    if math.isnan(rules.score_threshold) or not 0 <= rules.sigma <= 1:
+    if math.isnan(rules.score_threshold) or not 0 <= rules.soft_nms_sigma <= 1:
         raise ArgumentError(
             f"{kernel}: score_threshold is {rules.score_threshold} and soft_nms_sigma "
-            f"{rules.sigma}; want a number, and one in [0, 1]."
+            f"{rules.soft_nms_sigma}; want a number, and one in [0, 1]."
         )
-    if rules.most < 0:
-        raise ArgumentError(f"{kernel}: max_output_size is {rules.most}; want at least 0.")
-    return min(rules.most, scores.size)
+    if rules.max_output_size < 0:
+        raise ArgumentError(
+            f"{kernel}: max_output_size is {rules.max_output_size}; want at least 0."
+        )
+    return min(rules.max_output_size, scores.size)
 
 
 @silent
@@ -71,7 +81,7 @@ def chosen(boxes: Array, scores: Array, rules: Rules) -> tuple[Array, Array]:
     left = np.where(scores > rules.score_threshold, scores, -np.inf)
     found: list[int] = []
     kept: list[float] = []
-    while len(found) < min(rules.most, len(scores)):
+    while len(found) < min(rules.max_output_size, len(scores)):
         best = int(np.argmax(left))
         if not left[best] > rules.score_threshold:
             break
@@ -94,7 +104,7 @@ def chosen_on_device(
 ) -> tuple[GpuArray, GpuArray, GpuArray]:
     """Return indices and scores, both with zeros behind them, and their number, [1]."""
     count = scores.size
-    most = min(rules.most, count)
+    most = min(rules.max_output_size, count)
     chosen = gpu.full((most,), "int32", 0)
     chosen_scores, state = gpu.full((most,), "float32", 0), gpu.full((1,), "int32", 0)
     if most:

@@ -58,12 +58,19 @@ class ResizedAxis(NamedTuple):
         return found
 
 
+class Centers:
+    """The attributes that say where elements are, as signatures declare them."""
+
+    align_corners: bool = False
+    half_pixel_centers: bool = False
+
+
 def axes_of(
-    shape: Shape, size: Shape, *, aligned: bool, half: bool, linear: bool
+    shape: Shape, size: Shape, *, align_corners: bool, half_pixel_centers: bool, linear: bool
 ) -> list[ResizedAxis]:
     """Return how rows and columns are resampled."""
     return [
-        _axis(before, after, aligned and after > 1, half, linear)
+        _axis(before, after, align_corners and after > 1, half_pixel_centers, linear)
         for before, after in zip(shape[1:3], size, strict=True)
     ]
 

@@ -9,12 +9,14 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.shapes import require_dtype
 from wgsl_kernels.ops.images.resampling import (
+    Centers,
     axes_of,
     check_gradient,
     check_sizes,
@@ -68,30 +70,19 @@ def resize_bilinear(
 
 
 @signature("ResizeBilinear")
-def _resize_bilinear_signature(
-    images: Spec,
-    /,
-    *,
-    size: Shape,
-    align_corners: bool = False,
-    half_pixel_centers: bool = False,
-) -> Spec:
+@takes(Centers)
+def _resize_bilinear_signature(images: Spec, /, *, size: Shape, **centers: bool) -> Spec:
     require_dtype("ResizeBilinear", "images", images, "float32", "int32")
-    check_sizes(
-        "ResizeBilinear", images, size,
-        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
-    )  # fmt: skip
+    check_sizes("ResizeBilinear", images, size, **centers)
     batch, _, _, channels = images.shape
     return images.like(shape=(batch, *size, channels), dtype=float_dtype(images.dtype))
 
 
 @cpu_kernel("ResizeBilinear")
 @silent
-def _resize_bilinear_cpu(
-    images: Array, *, size: Shape, align_corners: bool, half_pixel_centers: bool
-) -> Array:
+def _resize_bilinear_cpu(images: Array, *, size: Shape, **centers: bool) -> Array:
     x = as_float(images)
-    axes = axes_of(x.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
+    axes = axes_of(x.shape, size, **centers, linear=True)
     for place in (2, 1):  # between columns first, as on the device
         low, high, share = axes[place - 1].sources(linear=True)
         before, after = np.take(x, low, place), np.take(x, high, place)
@@ -102,9 +93,9 @@ def _resize_bilinear_cpu(
 
 @wgsl_kernel("ResizeBilinear")
 def _resize_bilinear_webgpu(
-    gpu: Gpu, images: GpuArray, *, size: Shape, align_corners: bool, half_pixel_centers: bool
+    gpu: Gpu, images: GpuArray, *, size: Shape, **centers: bool
 ) -> GpuArray:
-    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=True)
+    axes = axes_of(images.shape, size, **centers, linear=True)
     dtype = float_dtype(images.dtype)
     return resized_on_device(gpu, images, axes, dtype=dtype, linear=True)
 
@@ -142,39 +133,24 @@ def resize_nearest_neighbor(
 
 
 @signature("ResizeNearestNeighbor")
-def _resize_nearest_signature(
-    images: Spec,
-    /,
-    *,
-    size: Shape,
-    align_corners: bool = False,
-    half_pixel_centers: bool = False,
-) -> Spec:
+@takes(Centers)
+def _resize_nearest_signature(images: Spec, /, *, size: Shape, **centers: bool) -> Spec:
     require_dtype("ResizeNearestNeighbor", "images", images, *NUMBERS)
-    check_sizes(
-        "ResizeNearestNeighbor", images, size,
-        align_corners=align_corners, half_pixel_centers=half_pixel_centers,
-    )  # fmt: skip
+    check_sizes("ResizeNearestNeighbor", images, size, **centers)
     batch, _, _, channels = images.shape
     return images.like(shape=(batch, *size, channels))
 
 
 @cpu_kernel("ResizeNearestNeighbor")
-def _resize_nearest_cpu(
-    images: Array, *, size: Shape, align_corners: bool, half_pixel_centers: bool
-) -> Array:
-    rows, columns = axes_of(
-        images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False
-    )
+def _resize_nearest_cpu(images: Array, *, size: Shape, **centers: bool) -> Array:
+    rows, columns = axes_of(images.shape, size, **centers, linear=False)
     lines = np.take(images, rows.sources(linear=False)[0], 1)
     return np.take(lines, columns.sources(linear=False)[0], 2)
 
 
 @wgsl_kernel("ResizeNearestNeighbor")
-def _resize_nearest_webgpu(
-    gpu: Gpu, images: GpuArray, *, size: Shape, align_corners: bool, half_pixel_centers: bool
-) -> GpuArray:
-    axes = axes_of(images.shape, size, aligned=align_corners, half=half_pixel_centers, linear=False)
+def _resize_nearest_webgpu(gpu: Gpu, images: GpuArray, *, size: Shape, **centers: bool) -> GpuArray:
+    axes = axes_of(images.shape, size, **centers, linear=False)
     return resized_on_device(gpu, images, axes, dtype=images.dtype, linear=False)
 
 
@@ -183,38 +159,27 @@ def _declare_gradient(kernel: str, *, linear: bool) -> None:
     name = f"{kernel}Grad"
 
     @gradient(kernel)
-    def of_resized(
-        dy: Tensor, images_shape: Shape, size: Shape, align_corners: bool, half_pixel_centers: bool
-    ) -> Tensor:
-        attrs = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
-        return run(name, of_shape(images_shape, dy), dy, size=size, **attrs)
+    def of_resized(dy: Tensor, images_shape: Shape, size: Shape, **centers: bool) -> Tensor:
+        return run(name, of_shape(images_shape, dy), dy, size=size, **centers)
 
     @signature(name)
-    def rule(
-        images: Spec,
-        dy: Spec,
-        /,
-        *,
-        align_corners: bool = False,
-        half_pixel_centers: bool = False,
-        size: Shape | None = None,
-    ) -> Spec:
-        check_sizes(
-            name, images, check_gradient(name, images, dy, size),
-            align_corners=align_corners, half_pixel_centers=half_pixel_centers,
-        )  # fmt: skip
+    @takes(Centers)
+    def rule(images: Spec, dy: Spec, /, *, size: Shape | None = None, **centers: bool) -> Spec:
+        check_sizes(name, images, check_gradient(name, images, dy, size), **centers)
         return dy.like(shape=images.shape)
 
     @cpu_kernel(name)
     def on_cpu(images: Array, dy: Array, *, align_corners: bool, half_pixel_centers: bool) -> Array:
-        size, options = dy.shape[1:3], {"aligned": align_corners, "half": half_pixel_centers}
+        size = dy.shape[1:3]
+        options = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
         return taken_back(dy, axes_of(images.shape, size, **options, linear=linear), linear=linear)
 
     @wgsl_kernel(name)
     def on_webgpu(
         gpu: Gpu, images: GpuArray, dy: GpuArray, *, align_corners: bool, half_pixel_centers: bool
     ) -> GpuArray:
-        size, options = dy.shape[1:3], {"aligned": align_corners, "half": half_pixel_centers}
+        size = dy.shape[1:3]
+        options = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers}
         axes = axes_of(images.shape, size, **options, linear=linear)
         return taken_back_on_device(gpu, dy, axes, linear=linear)
 

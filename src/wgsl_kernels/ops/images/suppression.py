@@ -6,19 +6,27 @@ On webgpu one workgroup chooses a box each round; the number of rounds is ``max_
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.elementwise import cast
-from wgsl_kernels.ops.images.box_choice import Rules, check_boxes, chosen, chosen_on_device, front
+from wgsl_kernels.ops.images.box_choice import (
+    Limits,
+    Rules,
+    check_boxes,
+    chosen,
+    chosen_on_device,
+    front,
+)
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -90,44 +98,20 @@ def non_max_suppression(
 
 
 @signature("NonMaxSuppressionV3", floats=("boxes", "scores"))
-def _v3_signature(
-    boxes: Spec,
-    scores: Spec,
-    /,
-    *,
-    max_output_size: int,
-    iou_threshold: float = 0.5,
-    score_threshold: float = -math.inf,
-) -> Spec:
-    rules = Rules(max_output_size, iou_threshold, score_threshold)
-    check_boxes("NonMaxSuppressionV3", boxes, scores, rules)
+@takes(Limits)
+def _v3_signature(boxes: Spec, scores: Spec, /, **limits: Any) -> Spec:
+    check_boxes("NonMaxSuppressionV3", boxes, scores, Rules(**limits))
     return Spec((None,), "int32")
 
 
 @cpu_kernel("NonMaxSuppressionV3")
-def _v3_cpu(
-    boxes: Array,
-    scores: Array,
-    *,
-    max_output_size: int,
-    iou_threshold: float,
-    score_threshold: float,
-) -> Array:
-    return chosen(boxes, scores, Rules(max_output_size, iou_threshold, score_threshold))[0]
+def _v3_cpu(boxes: Array, scores: Array, **limits: Any) -> Array:
+    return chosen(boxes, scores, Rules(**limits))[0]
 
 
 @wgsl_kernel("NonMaxSuppressionV3", dtypes=("float32", "float16"), repeats=False)
-def _v3_webgpu(
-    gpu: Gpu,
-    boxes: GpuArray,
-    scores: GpuArray,
-    *,
-    max_output_size: int,
-    iou_threshold: float,
-    score_threshold: float,
-) -> GpuArray:
-    rules = Rules(max_output_size, iou_threshold, score_threshold)
-    found, _, state = chosen_on_device(gpu, boxes, scores, rules)
+def _v3_webgpu(gpu: Gpu, boxes: GpuArray, scores: GpuArray, **limits: Any) -> GpuArray:
+    found, _, state = chosen_on_device(gpu, boxes, scores, Rules(**limits))
     return front(gpu, found, state)
 
 
@@ -171,53 +155,32 @@ def non_max_suppression_padded(
 
 
 @signature("NonMaxSuppressionV4", floats=("boxes", "scores"))
+@takes(Limits)
 def _v4_signature(
-    boxes: Spec,
-    scores: Spec,
-    /,
-    *,
-    max_output_size: int,
-    iou_threshold: float = 0.5,
-    score_threshold: float = -math.inf,
-    pad_to_max_output_size: bool = False,
+    boxes: Spec, scores: Spec, /, *, pad_to_max_output_size: bool = False, **limits: Any
 ) -> dict[str, Spec]:
-    rules = Rules(max_output_size, iou_threshold, score_threshold)
-    most = check_boxes("NonMaxSuppressionV4", boxes, scores, rules)
+    most = check_boxes("NonMaxSuppressionV4", boxes, scores, Rules(**limits))
     length = most if pad_to_max_output_size else None
     return {"selected_indices": Spec((length,), "int32"), "valid_outputs": Spec((), "int32")}
 
 
 @cpu_kernel("NonMaxSuppressionV4")
 def _v4_cpu(
-    boxes: Array,
-    scores: Array,
-    *,
-    max_output_size: int,
-    iou_threshold: float,
-    score_threshold: float,
-    pad_to_max_output_size: bool,
+    boxes: Array, scores: Array, *, pad_to_max_output_size: bool, **limits: Any
 ) -> tuple[Array, Array]:
-    rules = Rules(max_output_size, iou_threshold, score_threshold)
+    rules = Rules(**limits)
     found, _ = chosen(boxes, scores, rules)
     count = np.array(found.size, np.int32)
     if pad_to_max_output_size:
-        found = np.pad(found, (0, min(max_output_size, scores.size) - found.size))
+        found = np.pad(found, (0, min(rules.max_output_size, scores.size) - found.size))
     return found, count
 
 
 @wgsl_kernel("NonMaxSuppressionV4", dtypes=("float32", "float16"))
 def _v4_webgpu(
-    gpu: Gpu,
-    boxes: GpuArray,
-    scores: GpuArray,
-    *,
-    max_output_size: int,
-    iou_threshold: float,
-    score_threshold: float,
-    pad_to_max_output_size: bool,
+    gpu: Gpu, boxes: GpuArray, scores: GpuArray, *, pad_to_max_output_size: bool, **limits: Any
 ) -> tuple[GpuArray, GpuArray]:
-    rules = Rules(max_output_size, iou_threshold, score_threshold)
-    found, _, state = chosen_on_device(gpu, boxes, scores, rules)
+    found, _, state = chosen_on_device(gpu, boxes, scores, Rules(**limits))
     kept = found if pad_to_max_output_size else front(gpu, found, state)
     return kept, gpu.view(state, (), (), state.offset)
 
@@ -262,48 +225,25 @@ def non_max_suppression_with_score(
 
 
 @signature("NonMaxSuppressionV5", floats=("boxes", "scores"))
+@takes(Limits)
 def _v5_signature(
-    boxes: Spec,
-    scores: Spec,
-    /,
-    *,
-    max_output_size: int,
-    iou_threshold: float = 0.5,
-    score_threshold: float = -math.inf,
-    soft_nms_sigma: float = 0.0,
+    boxes: Spec, scores: Spec, /, *, soft_nms_sigma: float = 0.0, **limits: Any
 ) -> dict[str, Spec]:
-    rules = Rules(max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
+    rules = Rules(soft_nms_sigma=soft_nms_sigma, **limits)
     check_boxes("NonMaxSuppressionV5", boxes, scores, rules)
     return {"selected_indices": Spec((None,), "int32"), "selected_scores": scores.like((None,))}
 
 
 @cpu_kernel("NonMaxSuppressionV5")
-def _v5_cpu(
-    boxes: Array,
-    scores: Array,
-    *,
-    max_output_size: int,
-    iou_threshold: float,
-    score_threshold: float,
-    soft_nms_sigma: float,
-) -> tuple[Array, Array]:
-    rules = Rules(max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
-    return chosen(boxes, scores, rules)
+def _v5_cpu(boxes: Array, scores: Array, **limits: Any) -> tuple[Array, Array]:
+    return chosen(boxes, scores, Rules(**limits))
 
 
 @wgsl_kernel("NonMaxSuppressionV5", dtypes=("float32", "float16"), repeats=False)
 def _v5_webgpu(
-    gpu: Gpu,
-    boxes: GpuArray,
-    scores: GpuArray,
-    *,
-    max_output_size: int,
-    iou_threshold: float,
-    score_threshold: float,
-    soft_nms_sigma: float,
+    gpu: Gpu, boxes: GpuArray, scores: GpuArray, **limits: Any
 ) -> tuple[GpuArray, GpuArray]:
-    rules = Rules(max_output_size, iou_threshold, score_threshold, soft_nms_sigma)
-    found, found_scores, state = chosen_on_device(gpu, boxes, scores, rules)
+    found, found_scores, state = chosen_on_device(gpu, boxes, scores, Rules(**limits))
     kept = cast.converted(gpu, front(gpu, found_scores, state), scores.dtype)
     return front(gpu, found, state), kept
 

@@ -260,22 +260,24 @@ def _bound_webgpu(
 BECAUSE = "places in a row are integers"
 
 
-@signature("LowerBound", promote=("sorted_sequence", "values"))
-def _lower_bound_signature(sorted_sequence: Spec, values: Spec, /) -> Spec:
-    return _bound_spec("LowerBound", sorted_sequence, values)
+def _declare_bound(kernel: str, side: str) -> None:
+    @signature(kernel, promote=("sorted_sequence", "values"))
+    def bound_signature(sorted_sequence: Spec, values: Spec, /) -> Spec:
+        return _bound_spec(kernel, sorted_sequence, values)
+
+    @cpu_kernel(kernel)
+    def bound_cpu(sorted_sequence: Array, values: Array) -> Array:
+        return _bound_cpu(sorted_sequence, values, side)
+
+    @wgsl_kernel(kernel)
+    def bound_webgpu(gpu: Gpu, sorted_sequence: GpuArray, values: GpuArray) -> GpuArray:
+        return _bound_webgpu(gpu, sorted_sequence, values, side)
+
+    no_gradient(kernel, because=BECAUSE)
 
 
-@cpu_kernel("LowerBound")
-def _lower_bound_cpu(sorted_sequence: Array, values: Array) -> Array:
-    return _bound_cpu(sorted_sequence, values, "left")
-
-
-@wgsl_kernel("LowerBound")
-def _lower_bound_webgpu(gpu: Gpu, sorted_sequence: GpuArray, values: GpuArray) -> GpuArray:
-    return _bound_webgpu(gpu, sorted_sequence, values, "left")
-
-
-no_gradient("LowerBound", because=BECAUSE)
+_declare_bound("LowerBound", "left")
+_declare_bound("UpperBound", "right")
 
 
 @signature("SearchSorted", promote=("sorted_sequence", "values"))
@@ -303,21 +305,3 @@ def _search_sorted_webgpu(
 
 
 no_gradient("SearchSorted", because=BECAUSE)
-
-
-@signature("UpperBound", promote=("sorted_sequence", "values"))
-def _upper_bound_signature(sorted_sequence: Spec, values: Spec, /) -> Spec:
-    return _bound_spec("UpperBound", sorted_sequence, values)
-
-
-@cpu_kernel("UpperBound")
-def _upper_bound_cpu(sorted_sequence: Array, values: Array) -> Array:
-    return _bound_cpu(sorted_sequence, values, "right")
-
-
-@wgsl_kernel("UpperBound")
-def _upper_bound_webgpu(gpu: Gpu, sorted_sequence: GpuArray, values: GpuArray) -> GpuArray:
-    return _bound_webgpu(gpu, sorted_sequence, values, "right")
-
-
-no_gradient("UpperBound", because=BECAUSE)

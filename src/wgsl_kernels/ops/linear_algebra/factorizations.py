@@ -21,7 +21,6 @@ from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.linear_algebra import diagonals
-from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
 from wgsl_kernels.ops.linear_algebra.matrices import (
     adjoint,
     as_matrices,
@@ -31,6 +30,7 @@ from wgsl_kernels.ops.linear_algebra.matrices import (
     require_square,
 )
 from wgsl_kernels.ops.linear_algebra.matrix import matmul
+from wgsl_kernels.ops.rules.host_kernels import host_kernel
 from wgsl_kernels.ops.shapes import creation, joining
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -17,7 +17,6 @@ from wgsl_kernels.engine.values.attributes import number
 from wgsl_kernels.engine.values.shapes import require_dtype, show
 from wgsl_kernels.ops.elementwise import cast, compare, complex
 from wgsl_kernels.ops.linear_algebra import factorizations
-from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
 from wgsl_kernels.ops.linear_algebra.matrices import (
     adjoint,
     as_matrices,
@@ -27,6 +26,7 @@ from wgsl_kernels.ops.linear_algebra.matrices import (
 from wgsl_kernels.ops.linear_algebra.matrix import matmul
 from wgsl_kernels.ops.linear_algebra.solving import limit_of
 from wgsl_kernels.ops.reductions import reduce as reductions
+from wgsl_kernels.ops.rules.host_kernels import host_kernel
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown

@@ -19,7 +19,6 @@ from wgsl_kernels.engine.values.dtypes import COMPLEXES
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise import cast, compare, complex, logical
 from wgsl_kernels.ops.linear_algebra import factorizations
-from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
 from wgsl_kernels.ops.linear_algebra.matrices import (
     adjoint,
     as_matrices,
@@ -30,6 +29,7 @@ from wgsl_kernels.ops.linear_algebra.matrices import (
 from wgsl_kernels.ops.linear_algebra.matrix import matmul
 from wgsl_kernels.ops.reductions import extremes
 from wgsl_kernels.ops.reductions import reduce as reductions
+from wgsl_kernels.ops.rules.host_kernels import host_kernel
 from wgsl_kernels.ops.shapes import creation
 from wgsl_kernels.ops.shapes import shape as shapes
 

@@ -14,10 +14,10 @@ from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.ops.linear_algebra import diagonals
-from wgsl_kernels.ops.linear_algebra.host_kernels import host_kernel
 from wgsl_kernels.ops.linear_algebra.matrices import adjoint, as_matrices
 from wgsl_kernels.ops.linear_algebra.matrix import matmul
 from wgsl_kernels.ops.linear_algebra.solving import of_columns, solution_spec
+from wgsl_kernels.ops.rules.host_kernels import host_kernel
 from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, GpuArray, row_major, words_of_bytes
@@ -68,30 +69,16 @@ def multiplied(
     return gpu.view(y, shape, row_major(shape), 0)
 
 
+@dataclass(frozen=True, eq=False)
 class PackedProduct:
-    """What a left matrix is multiplied with: rows of packed numbers.
+    """What a left matrix is multiplied with: rows of packed numbers."""
 
-    Attributes:
-        first: The first of the rows that are taken, of all that ``words`` has.
-    """
-
-    def __init__(
-        self,
-        gpu: Gpu,
-        words: GpuArray,
-        scales: GpuArray | None,
-        zero_points: GpuArray | None,
-        matrix: PackedMatrix,
-        is_turned: bool,
-        first: int = 0,
-    ) -> None:
-        self.gpu = gpu
-        self.words = words
-        self.scales = scales
-        self.zero_points = zero_points
-        self.matrix = matrix
-        self.is_turned = is_turned
-        self.first = first
+    gpu: Gpu
+    words: GpuArray
+    scales: GpuArray | None
+    zero_points: GpuArray | None
+    matrix: PackedMatrix
+    is_turned: bool
 
     def of(self, left: GpuArray) -> GpuArray:
         """Return the product with ``left``, in parts where something is above the binding limit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
@@ -9,7 +10,7 @@ from wgsl_kernels.engine.execution.creation import as_floats
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.values.attributes import at_least, flag, integer
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.ops.elementwise import binary, cast, compare, logical, unary
+from wgsl_kernels.ops.elementwise import binary, cast, classify, logical, unary
 from wgsl_kernels.ops.reductions import extremes, reduce
 from wgsl_kernels.ops.shapes import joining
 from wgsl_kernels.ops.shapes import shape as shapes
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 _OP = "quantize_nbits"
+_LEAST = 2.0**-125
+"""The least scale: half of it is what a device is off that takes subnormal numbers for 0."""
 
 
 @public()
@@ -28,7 +31,8 @@ def quantize_nbits(
 
     `matmul_nbits` multiplies with it, and ``(code - zero point) * scale`` is a number again: off by
     half a scale at the most. A scale is a ``2**bits - 1``-th of what a block's numbers, and 0, go
-    over.
+    over, and 2^-125 at the least. That of a block with a number that is not finite is NaN, and so
+    is what is multiplied with it.
 
     Args:
         x: [columns, terms], float; a matrix that is multiplied from the right is the transpose.
@@ -69,24 +73,24 @@ def quantize_nbits(
     if blocks * length > terms:
         wide = joining.pad(wide, [(0, 0), (0, blocks * length - terms)])
     wide = shapes.reshape(wide, (columns, blocks, length))
-    if flag(_OP, "symmetric", symmetric):
-        largest = extremes.max(unary.abs(wide), axis=-1)
-        scales = largest / float(highest // 2)
-        zeros = largest * 0.0 + float(1 << width - 1)
-    else:
-        low = binary.minimum(extremes.min(wide, axis=-1), 0.0)
-        scales = (binary.maximum(extremes.max(wide, axis=-1), 0.0) - low) / float(highest)
-        zeros = _rounded(0.0 - low / _not_0(scales), highest)
+    low = binary.minimum(extremes.min(wide, axis=-1), 0.0)
+    high = binary.maximum(extremes.max(wide, axis=-1), 0.0)
+    middle = float(1 << width - 1) if flag(_OP, "symmetric", symmetric) else None
+    if middle is not None:
+        scales = binary.maximum(high, 0.0 - low) / float(highest // 2)
+    else:  # in halves, for the range of finite numbers may be infinite
+        scales = (high * 0.5 - low * 0.5) / (0.5 * highest)
+    is_finite = classify.isfinite(scales)
+    scales = binary.maximum(scales, _LEAST)
+    places = 0.0 - low / scales if middle is None else low * 0.0 + middle
+    zeros = logical.where(is_finite, _rounded(places, highest), 0.0)
     by_block = (columns, blocks, 1)
-    steps = wide / shapes.reshape(_not_0(scales), by_block)
-    codes = _rounded(steps + shapes.reshape(zeros, by_block), highest)
+    steps = wide / shapes.reshape(scales, by_block) + shapes.reshape(zeros, by_block)
+    codes = _rounded(steps, highest)
+    codes = logical.where(shapes.reshape(is_finite, by_block), codes, 0.0)
     codes = shapes.reshape(codes, (columns, blocks * length))[:, :terms]
+    scales = logical.where(is_finite, scales, math.nan)
     return _packed(codes, width), scales, _packed(zeros, width)
-
-
-def _not_0(scales: Tensor) -> Tensor:
-    """Return scales to divide by: those of blocks of zeros as 1."""
-    return logical.where(compare.equal(scales, 0.0), 1.0, scales)
 
 
 def _rounded(x: Tensor, highest: int) -> Tensor:

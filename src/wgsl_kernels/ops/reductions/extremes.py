@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +31,8 @@ from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 
@@ -50,23 +52,6 @@ def argmax(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) ->
     return _place_of("ArgMax", x, axis, keepdims)
 
 
-@signature("ArgMax")
-@exact(*NUMBERS)
-def _argmax_signature(x: Spec, /, *, axis: int = 0) -> Spec:
-    return _place_spec("ArgMax", x, axis)
-
-
-@cpu_kernel("ArgMax")
-def _argmax_cpu(x: Array, *, axis: int) -> Array:
-    places = np.argmax(_as_writable(x), axis) if x.shape[axis] else np.zeros(_left(x, axis))
-    return np.asarray(places).astype(np.int32)
-
-
-wgsl_kernel("ArgMax", "reductions/extremes/arg_max.wesl")
-declare("ArgMax", SPREADS)
-no_gradient("ArgMax", because="its output is an index")
-
-
 @public(numpy="argmin", tfjs="argMin", method=True)
 def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) -> Tensor:
     """Return, as int32, the index of the first smallest element along ``axis``; 0 of none.
@@ -83,20 +68,24 @@ def argmin(x: TensorLike, axis: int | None = None, *, keepdims: bool = False) ->
     return _place_of("ArgMin", x, axis, keepdims)
 
 
-@signature("ArgMin")
-@exact(*NUMBERS)
-def _argmin_signature(x: Spec, /, *, axis: int = 0) -> Spec:
-    return _place_spec("ArgMin", x, axis)
+def _declare_places(kernel: str, find: Callable[..., Any], shader: str) -> None:
+    @signature(kernel)
+    @exact(*NUMBERS)
+    def places_signature(x: Spec, /, *, axis: int = 0) -> Spec:
+        return _place_spec(kernel, x, axis)
+
+    @cpu_kernel(kernel)
+    def places_cpu(x: Array, *, axis: int) -> Array:
+        places = find(_as_writable(x), axis) if x.shape[axis] else np.zeros(_left(x, axis))
+        return np.asarray(places).astype(np.int32)
+
+    wgsl_kernel(kernel, shader)
+    no_gradient(kernel, because="its output is an index")
 
 
-@cpu_kernel("ArgMin")
-def _argmin_cpu(x: Array, *, axis: int) -> Array:
-    places = np.argmin(_as_writable(x), axis) if x.shape[axis] else np.zeros(_left(x, axis))
-    return np.asarray(places).astype(np.int32)
-
-
-wgsl_kernel("ArgMin", "reductions/extremes/arg_min.wesl")
-no_gradient("ArgMin", because="its output is an index")
+_declare_places("ArgMax", np.argmax, "reductions/extremes/arg_max.wesl")
+_declare_places("ArgMin", np.argmin, "reductions/extremes/arg_min.wesl")
+declare("ArgMax", SPREADS)
 
 
 @public(numpy="amax max", tfjs="max", method=True)

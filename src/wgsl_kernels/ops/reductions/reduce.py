@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from wgsl_kernels.ops.rules.specs import NUMBERS, counted
 from wgsl_kernels.ops.shapes import joining, shape
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
     from wgsl_kernels.engine.values.dtypes import DTypeLike
     from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -59,22 +61,6 @@ def _truth(x: TensorLike) -> Tensor:
     return given if given.spec.dtype in ("bool", "string") else compare.not_equal(given, 0)
 
 
-@signature("All")
-@exact(*NUMBERS)
-def _all_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
-    require_dtype("All", "x", x, "bool")
-    return spec_without("All", x, axis, keep_dims)
-
-
-@cpu_kernel("All")
-def _all_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
-    return np.asarray(np.all(x, axis=axes_of(axis, x), keepdims=keep_dims))
-
-
-wgsl_kernel("All", "reductions/reduce/all.wgsl")
-no_gradient("All", because="its input is bool")
-
-
 @public(numpy="any", tfjs="any", method=True)
 def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     """Return whether some element of ``x`` along ``axis`` is true, or not 0; False for empty input.
@@ -91,20 +77,23 @@ def any(x: TensorLike, axis: Axes = None, *, keepdims: bool = False) -> Tensor:
     return run("Any", _truth(x), axis=axis, keep_dims=keepdims)
 
 
-@signature("Any")
-@exact(*NUMBERS)
-def _any_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
-    require_dtype("Any", "x", x, "bool")
-    return spec_without("Any", x, axis, keep_dims)
+def _declare_truths(kernel: str, combine: Callable[..., Any], shader: str) -> None:
+    @signature(kernel)
+    @exact(*NUMBERS)
+    def truths_signature(x: Spec, /, *, axis: Axes = None, keep_dims: bool = False) -> Spec:
+        require_dtype(kernel, "x", x, "bool")
+        return spec_without(kernel, x, axis, keep_dims)
+
+    @cpu_kernel(kernel)
+    def truths_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
+        return np.asarray(combine(x, axis=axes_of(axis, x), keepdims=keep_dims))
+
+    wgsl_kernel(kernel, shader)
+    no_gradient(kernel, because="its input is bool")
 
 
-@cpu_kernel("Any")
-def _any_cpu(x: Array, *, axis: Axes, keep_dims: bool) -> Array:
-    return np.asarray(np.any(x, axis=axes_of(axis, x), keepdims=keep_dims))
-
-
-wgsl_kernel("Any", "reductions/reduce/any.wgsl")
-no_gradient("Any", because="its input is bool")
+_declare_truths("All", np.all, "reductions/reduce/all.wgsl")
+_declare_truths("Any", np.any, "reductions/reduce/any.wgsl")
 
 
 @public(numpy="mean", tfjs="mean", method=True)

@@ -65,16 +65,28 @@ def cumulative_prod(
         >>> cumulative_prod([1, 2, 3, 4]).tolist()
         [1, 2, 6, 24]
     """
+    return _cumulative("Cumprod", x, axis, dtype, include_initial, exclusive, reverse)
+
+
+def _cumulative(
+    kernel: str,
+    x: TensorLike,
+    axis: int | None,
+    dtype: DTypeLike | None,
+    include_initial: bool,
+    exclusive: bool,
+    reverse: bool,
+) -> Tensor:
     given = x if dtype is None else cast.astype(x, dtype, copy=False)
-    at = _only_axis("Cumprod", given) if axis is None else axis
+    at = _only_axis(kernel, given) if axis is None else axis
     try:
-        y = run("Cumprod", given, axis=at, exclusive=exclusive, reverse=reverse)
+        y = run(kernel, given, axis=at, exclusive=exclusive, reverse=reverse)
         y = cast.as_asked(y, dtype)
     except DTypeError:
-        y = complex_maps.cumulative("Cumprod", given, at, exclusive, reverse)
-    if include_initial is False or not flag("Cumprod", "include_initial", include_initial):
+        y = complex_maps.cumulative(kernel, given, at, exclusive, reverse)
+    if include_initial is False or not flag(kernel, "include_initial", include_initial):
         return y
-    return _with_initial(y, at, 1, reverse)
+    return _with_initial(y, at, int(kernel == "Cumprod"), reverse)
 
 
 def _only_axis(kernel: str, x: TensorLike) -> int:
@@ -215,16 +227,7 @@ def cumulative_sum(
         >>> cumulative_sum([1, 2, 3], include_initial=True, reverse=True).tolist()
         [6, 5, 3, 0]
     """
-    given = x if dtype is None else cast.astype(x, dtype, copy=False)
-    at = _only_axis("Cumsum", given) if axis is None else axis
-    try:
-        y = run("Cumsum", given, axis=at, exclusive=exclusive, reverse=reverse)
-        y = cast.as_asked(y, dtype)
-    except DTypeError:
-        y = complex_maps.cumulative("Cumsum", given, at, exclusive, reverse)
-    if include_initial is False or not flag("Cumsum", "include_initial", include_initial):
-        return y
-    return _with_initial(y, at, 0, reverse)
+    return _cumulative("Cumsum", x, axis, dtype, include_initial, exclusive, reverse)
 
 
 @signature("Cumsum")

@@ -35,7 +35,7 @@ from wgsl_kernels.ops.shapes import shape as shapes
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
@@ -317,26 +317,6 @@ def ones_like(
     return full_like(x, 1, dtype=dtype, device=device)
 
 
-@signature("OnesLike")
-@exact(*NUMBERS, reads=False)
-def _ones_like_signature(x: Spec, /) -> Spec:
-    require_dtype("OnesLike", "x", x, *NUMERIC)
-    return x
-
-
-@cpu_kernel("OnesLike")
-def _ones_like_cpu(x: Array) -> Array:
-    return np.ones(x.shape, x.dtype)
-
-
-wgsl_kernel("OnesLike", "shapes/creation/ones_like.wgsl")
-
-
-@gradient("OnesLike")
-def _ones_like_grad(dy: Tensor) -> Tensor:
-    return zeros_like(dy)
-
-
 @public(numpy="zeros_like", tfjs="zerosLike")
 def zeros_like(
     x: TensorLike, dtype: DTypeLike | None = None, *, device: str | None = None
@@ -351,24 +331,26 @@ def zeros_like(
     return full_like(x, 0, dtype=dtype, device=device)
 
 
-@signature("ZerosLike")
-@exact(*NUMBERS, reads=False)
-def _zeros_like_signature(x: Spec, /) -> Spec:
-    require_dtype("ZerosLike", "x", x, *NUMERIC)
-    return x
+def _declare_filled(kernel: str, filled: Callable[..., Array], shader: str) -> None:
+    @signature(kernel)
+    @exact(*NUMBERS, reads=False)
+    def filled_signature(x: Spec, /) -> Spec:
+        require_dtype(kernel, "x", x, *NUMERIC)
+        return x
+
+    @cpu_kernel(kernel)
+    def filled_cpu(x: Array) -> Array:
+        return filled(x.shape, x.dtype)
+
+    wgsl_kernel(kernel, shader)
+
+    @gradient(kernel)
+    def filled_grad(dy: Tensor) -> Tensor:
+        return zeros_like(dy)
 
 
-@cpu_kernel("ZerosLike")
-def _zeros_like_cpu(x: Array) -> Array:
-    return np.zeros(x.shape, x.dtype)
-
-
-wgsl_kernel("ZerosLike", "shapes/creation/zeros_like.wgsl")
-
-
-@gradient("ZerosLike")
-def _zeros_like_grad(dy: Tensor) -> Tensor:
-    return zeros_like(dy)
+_declare_filled("OnesLike", np.ones, "shapes/creation/ones_like.wgsl")
+_declare_filled("ZerosLike", np.zeros, "shapes/creation/zeros_like.wgsl")
 
 
 def fitting(kernel: str, name: str, value: Any, dtype: DType) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape
 
-Masks = tuple[int, int, int, int, int]
+Masks = tuple[int, ...]
 """The bit masks begin, end, ellipsis, new axis and shrink axis of a strided slice."""
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.execution.run import run, run_many
 from wgsl_kernels.engine.registry.facts import exact, takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
@@ -21,6 +22,8 @@ from wgsl_kernels.ops.shapes import creation, joining, shape
 from wgsl_kernels.ops.shapes.cuts import Cut, strided_cut
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
@@ -227,60 +230,46 @@ def strided_slice(
     )
 
 
+class _Masks:
+    """The attributes that say what the bounds mean, as the signature declares them."""
+
+    begin_mask: int = 0
+    end_mask: int = 0
+    ellipsis_mask: int = 0
+    new_axis_mask: int = 0
+    shrink_axis_mask: int = 0
+
+
+def _strided(
+    x_shape: Shape, begin: Shape, end: Shape, strides: Shape | None, masks: Mapping[str, int]
+) -> tuple[Cut, Shape]:
+    in_order = tuple([masks[name] for name in _Masks.__annotations__])
+    return strided_cut(x_shape, begin, end, strides, in_order)
+
+
 @signature("StridedSlice")
 @takes_bytes
 @exact(*NUMBERS, *BYTES, moves=True)
+@takes(_Masks)
 def _strided_slice_signature(
-    x: Spec,
-    /,
-    *,
-    begin: Shape,
-    end: Shape,
-    strides: Shape | None,
-    begin_mask: int = 0,
-    end_mask: int = 0,
-    ellipsis_mask: int = 0,
-    new_axis_mask: int = 0,
-    shrink_axis_mask: int = 0,
+    x: Spec, /, *, begin: Shape, end: Shape, strides: Shape | None, **masks: int
 ) -> Spec:
-    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    return x.like(shape=strided_cut(x.shape, begin, end, strides, masks)[1])
+    return x.like(shape=_strided(x.shape, begin, end, strides, masks)[1])
 
 
 @cpu_kernel("StridedSlice")
 def _strided_slice_cpu(
-    x: Array,
-    *,
-    begin: Shape,
-    end: Shape,
-    strides: Shape | None,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
+    x: Array, *, begin: Shape, end: Shape, strides: Shape | None, **masks: int
 ) -> Array:
-    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    cut, y_shape = strided_cut(x.shape, begin, end, strides, masks)
+    cut, y_shape = _strided(x.shape, begin, end, strides, masks)
     return cut.of(x).reshape(y_shape)
 
 
 @wgsl_kernel("StridedSlice", repeats=False)
 def _strided_slice_webgpu(
-    gpu: Gpu,
-    x: GpuArray,
-    *,
-    begin: Shape,
-    end: Shape,
-    strides: Shape | None,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
+    gpu: Gpu, x: GpuArray, *, begin: Shape, end: Shape, strides: Shape | None, **masks: int
 ) -> GpuArray:
-    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    cut, y_shape = strided_cut(x.shape, begin, end, strides, masks)
+    cut, y_shape = _strided(x.shape, begin, end, strides, masks)
     part = _cut_view(gpu, x, cut)
     steps = shape.reshaped_strides(part.shape, part.strides, y_shape)
     assert steps is not None, "axes of length 1 come and go without a copy"
@@ -289,19 +278,9 @@ def _strided_slice_webgpu(
 
 @gradient("StridedSlice")
 def _strided_slice_grad(
-    dy: Tensor,
-    x_shape: Shape,
-    begin: Shape,
-    end: Shape,
-    strides: Shape | None,
-    begin_mask: int,
-    end_mask: int,
-    ellipsis_mask: int,
-    new_axis_mask: int,
-    shrink_axis_mask: int,
+    dy: Tensor, x_shape: Shape, begin: Shape, end: Shape, strides: Shape | None, **masks: int
 ) -> Tensor:
-    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    cut, _ = strided_cut(x_shape, begin, end, strides, masks)
+    cut, _ = _strided(x_shape, begin, end, strides, masks)
     return _spread(shape.reshape(dy, cut.lengths), cut, x_shape)
 
 

@@ -15,18 +15,23 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.leaves import addition, leaves_of, pullback
-from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
+from wgsl_kernels.wgsl.syntax.made import (
+    made_function,
+    made_name,
+    made_parameter,
+    made_type,
+    written,
+)
 from wgsl_kernels.wgsl.syntax.names import free_name
-from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
-from wgsl_kernels.wgsl.syntax.tree import Name
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import FLOATS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from wgsl_kernels.wgsl.derive.rules import Rule
+    from wgsl_kernels.wgsl.derive.rules import DerivativeRule
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
 
 Form = Literal["reduce", "scan", "apply", "window"]
@@ -112,7 +117,7 @@ class AccumulationNames:
     """
 
     declared: tuple[Declaration, ...]
-    rules: Mapping[str, Rule]
+    rules: Mapping[str, DerivativeRule]
     label: Callable[[int], str]
 
     def forward(self, text: str) -> Forward:
@@ -184,7 +189,10 @@ def pulled_back(one: Accumulation, wanted: str, context: AccumulationNames) -> P
     made = {name: text for name, text in texts.items() if text is not None}
     sums = [
         addition(f"{p}{name}", type_, leaves_of(forward.named(type_)))
-        for name, type_ in (("plus", _type(one.total)), ("plus_settled", _type(one.settled)))
+        for name, type_ in (
+            ("plus", made_type(one.total)),
+            ("plus_settled", made_type(one.settled)),
+        )
     ]
     text = "\n".join((one.text, forward.written, *made.values(), *sums))
     imports = tuple({*one.imports, *forward.imports})
@@ -279,10 +287,10 @@ def glue(one: Accumulation, **bodies: str) -> list[str]:
         one: The accumulation.
         **bodies: Of ``init``, ``lift``, ``combine``, ``finish``, ``settle`` and ``apply``.
     """
-    p, total, settled, result = one.prefix, *map(_type, (one.total, one.settled, one.result))
+    p, total, settled, result = one.prefix, *map(made_type, (one.total, one.settled, one.result))
     a, b = made_parameter("a", total), made_parameter("b", total)
     i, n = made_parameter("i", made_name("u32")), made_parameter("n", made_name("u32"))
-    lifted = [made_parameter(each.name, _type(each.type)) for each in one.lifted]
+    lifted = [made_parameter(each.name, made_type(each.type)) for each in one.lifted]
     heads = {
         "init": ([], total),
         "lift": ([*lifted, i], total),
@@ -292,18 +300,12 @@ def glue(one: Accumulation, **bodies: str) -> list[str]:
     names = ", ".join([*[each.name for each in lifted], "i"])
     bodies["step"] = f"{p}combine(a, {p}lift({names}))"
     if one.form == "apply":
-        every = [made_parameter(each.name, _type(each.type)) for each in one.elements]
+        every = [made_parameter(each.name, made_type(each.type)) for each in one.elements]
         heads["settle"] = ([a, n], settled)
         heads["apply"] = ([*every, i, n, made_parameter("settled", settled)], result)
     else:
         heads["finish"] = ([a, n], result)
     return [
-        f"{spell_head(made_function(f'{p}{name}', *head))} {{\n  return {bodies[name]};\n}}\n"
+        written(made_function(f"{p}{name}", *head), f"return {bodies[name]};")
         for name, head in heads.items()
     ]
-
-
-def _type(name: str) -> Name:
-    found = parse_expression(name)
-    assert isinstance(found, Name), name
-    return found

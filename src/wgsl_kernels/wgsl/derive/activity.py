@@ -13,7 +13,7 @@ from wgsl_kernels.wgsl.types.kinds import FLOATS, Array, StructType, Type, scala
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.wgsl.derive.rules import Rule
+    from wgsl_kernels.wgsl.derive.rules import DerivativeRule
     from wgsl_kernels.wgsl.types.infer import Types
     from wgsl_kernels.wgsl.types.named import NamedTypes
 
@@ -47,7 +47,7 @@ class Activity:
         types: Types,
         named: NamedTypes,
         functions: Mapping[str, tree.Function],
-        rules: Mapping[str, Rule],
+        rules: Mapping[str, DerivativeRule],
     ) -> None:
         self.types, self.named = types, named
         self._functions, self._rules = functions, rules

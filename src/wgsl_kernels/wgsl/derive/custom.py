@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
-from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
+from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -17,13 +17,13 @@ _CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-def custom_rules(text: Text, functions: Collection[str]) -> dict[str, Rule]:
+def custom_rules(text: Text, functions: Collection[str]) -> dict[str, DerivativeRule]:
     """Return the derivatives that a file's comments give, by function.
 
     Raises:
         NotDerivableError: There is no such function, or it has another number of parameters.
     """
-    found: dict[str, Rule] = {}
+    found: dict[str, DerivativeRule] = {}
     for match in _CUSTOM.finditer(text.text):
         name, given, written = match.groups()
         names = [one.strip() for one in given.split(",")]
@@ -35,7 +35,7 @@ def custom_rules(text: Text, functions: Collection[str]) -> dict[str, Rule]:
             raise NotDerivableError(message, match.start())
         facts = dict(zip(names, ("{a}", "{b}", "{c}", "{d}"), strict=False)) | {"y": "{y}"}
         slopes = [_with_facts(one, facts) for one in partials]
-        found[name] = Rule(tuple(["" if one in ("0", "0.0") else one for one in slopes]))
+        found[name] = DerivativeRule(tuple(["" if one in ("0", "0.0") else one for one in slopes]))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_name
 from wgsl_kernels.wgsl.derive.custom import custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
-from wgsl_kernels.wgsl.derive.rules import BUILTINS, Rule
+from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
 from wgsl_kernels.wgsl.derive.ties import pairs_of_max, rule_at_ties
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
@@ -45,7 +45,7 @@ class Forward:
         text: Text,
         own: Sequence[tree.Declaration],
         others: Iterable[tree.Declaration],
-        rules: Mapping[str, Rule],
+        rules: Mapping[str, DerivativeRule],
         generic: str = "",
         label: Callable[[int], str] | None = None,
     ) -> None:
@@ -383,7 +383,9 @@ class Forward:
         tangent = f"select({no.tangent or zero}, {yes.tangent or zero}, {condition})"
         return Dual(f"select({no.value}, {yes.value}, {condition})", tangent)
 
-    def _by_rule(self, node: tree.Call, arguments: Sequence[Dual], rule: Rule, type_: Type) -> Dual:
+    def _by_rule(
+        self, node: tree.Call, arguments: Sequence[Dual], rule: DerivativeRule, type_: Type
+    ) -> Dual:
         values = [self._held(one.value) for one in arguments]
         value = self.let(f"{spell(node.callee)}({', '.join(values)})")
         facts = dict(zip("abcd", values, strict=False))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.syntax.made import made_function, made_parameter
-from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
+from wgsl_kernels.wgsl.syntax.made import made_function, made_parameter, written
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Array, Matrix, Scalar, StructType, Vector
 
 if TYPE_CHECKING:
@@ -78,21 +78,21 @@ def pullback(forward: Forward, name: str, function: str, at: int) -> str | None:
     assert node.returns is not None
     given = node.parameters[at].type
     cotangent = made_parameter("wk_to", node.returns)
-    head = spell_head(made_function(name, (*node.parameters, cotangent), given))
+    made = made_function(name, (*node.parameters, cotangent), given)
     zero = f"{spell(given)}()"
     results = leaves_of(forward.named(node.returns))
     arguments = ", ".join([one.name for one in node.parameters])
-    lines = [f"{head} {{", f"  var wk_found = {zero};"]
+    lines = [f"var wk_found = {zero};"]
     for leaf in leaves_of(forward.named(given)):
         lines += [
-            "  {",
-            f"    var wk_seed = {zero};",
-            f"    wk_seed{leaf.path} = {leaf.scalar}(1);",
-            f"    let wk_slope = {called}({arguments}, wk_seed).tangent;",
-            f"    wk_found{leaf.path} = {_product(results, leaf.scalar)};",
-            "  }",
+            "{",
+            f"  var wk_seed = {zero};",
+            f"  wk_seed{leaf.path} = {leaf.scalar}(1);",
+            f"  let wk_slope = {called}({arguments}, wk_seed).tangent;",
+            f"  wk_found{leaf.path} = {_product(results, leaf.scalar)};",
+            "}",
         ]
-    return "\n".join((*lines, "  return wk_found;", "}", ""))
+    return written(made, *lines, "return wk_found;")
 
 
 def _product(results: Sequence[StructLeaf], scalar: str) -> str:
@@ -112,6 +112,5 @@ def _product(results: Sequence[StructLeaf], scalar: str) -> str:
 def addition(name: str, type_: Name, leaves: Sequence[StructLeaf]) -> str:
     """Return the function that adds the floats of two values of a type."""
     parameters = [made_parameter("a", type_), made_parameter("b", type_)]
-    lines = [f"{spell_head(made_function(name, parameters, type_))} {{", "  var sum = a;"]
-    lines += [f"  sum{one.path} = a{one.path} + b{one.path};" for one in leaves]
-    return "\n".join((*lines, "  return sum;", "}", ""))
+    sums = [f"sum{one.path} = a{one.path} + b{one.path};" for one in leaves]
+    return written(made_function(name, parameters, type_), "var sum = a;", *sums, "return sum;")

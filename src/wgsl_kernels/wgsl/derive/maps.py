@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.syntax.made import made_function, made_parameter
-from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
+from wgsl_kernels.wgsl.syntax.made import made_function, made_parameter, written
+from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.forward import Forward
@@ -44,13 +44,11 @@ def derived_map(forward: Forward, name: str, wanted: str, upstream: str) -> Deri
     assert function.returns is not None
     given = made_parameter(upstream, function.returns)
     made = made_function("op", (given, *function.parameters), function.returns)
-    head = f"{spell_head(made)} {{"
     if not forward.gives_tangent(name, active):
-        zero = f"  return {spell(function.returns)}();"
-        return Derived("\n".join((head, zero, "}", "")), (), True)
+        zero = written(made, f"return {spell(function.returns)}();")
+        return Derived(zero, (), True)
     called = forward.function(name, active)
     values = [one.name for one in function.parameters]
     seed = f"{spell(function.parameters[active.index(True)].type)}(1)"
-    body = f"  return {upstream} * {called}({', '.join((*values, seed))}).tangent;"
-    text = "\n".join((forward.written, head, body, "}", ""))
-    return Derived(text, forward.imports, False)
+    value = f"return {upstream} * {called}({', '.join((*values, seed))}).tangent;"
+    return Derived(f"{forward.written}\n{written(made, value)}", forward.imports, False)

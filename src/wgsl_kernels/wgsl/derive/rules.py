@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DerivativeRule:
     """The derivatives of a function.
 
     Attributes:
@@ -27,12 +27,12 @@ class Rule:
     imports: tuple[str, ...] = ()
 
 
-def read_rules(table: str) -> dict[str, Rule]:
+def read_rules(table: str) -> dict[str, DerivativeRule]:
     """Return the rules of a table: a line for each function, its derivatives behind colons."""
-    found: dict[str, Rule] = {}
+    found: dict[str, DerivativeRule] = {}
     for line in filter(None, map(str.strip, table.splitlines())):
         name, *partials = line.split(" : ")
-        found[name.strip()] = Rule(
+        found[name.strip()] = DerivativeRule(
             tuple(["" if one.strip() == "0" else one.strip() for one in partials])
         )
     return found
@@ -48,7 +48,7 @@ _UPPER = f"{_STEEP} * ({{a}} - {{c}}) / {_WIDTH}"
 _INSIDE = "select({zero}, {one}, ({a} >= {b}) & ({a} <= {c}))"
 _BELOW, _ABOVE = "select({zero}, {one}, {a} < {b})", "select({zero}, {one}, {a} > {c})"
 
-BUILTINS: Mapping[str, Rule] = read_rules(
+BUILTINS: Mapping[str, DerivativeRule] = read_rules(
     f"""
     abs : sign({{a}})
     acos : -{_ROOT}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.wgsl.derive.rules import Rule
+from wgsl_kernels.wgsl.derive.rules import DerivativeRule
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -16,12 +16,12 @@ from wgsl_kernels.wgsl.syntax.walk import descendants
 if TYPE_CHECKING:
     from collections.abc import Set
 
-_MIN = Rule((
+_MIN = DerivativeRule((
     "select({zero}, {one}, {a} < {b})",
     "select({one}, {zero}, {a} < {b})",
 ))  # fmt: skip
-_ABS_UP = Rule(("select(-{one}, {one}, {a} >= {zero})",))
-_ABS_DOWN = Rule(("select(-{one}, {one}, {a} > {zero})",))
+_ABS_UP = DerivativeRule(("select(-{one}, {one}, {a} >= {zero})",))
+_ABS_DOWN = DerivativeRule(("select(-{one}, {one}, {a} > {zero})",))
 
 
 def pairs_of_max(function: tree.Function) -> Set[tuple[str, str]]:
@@ -33,7 +33,9 @@ def pairs_of_max(function: tree.Function) -> Set[tuple[str, str]]:
     }
 
 
-def rule_at_ties(node: tree.Call, rule: Rule, pairs: Set[tuple[str, str]]) -> Rule:
+def rule_at_ties(
+    node: tree.Call, rule: DerivativeRule, pairs: Set[tuple[str, str]]
+) -> DerivativeRule:
     """Return the rule of a call in a function that takes the larger of these pairs."""
     name = node.callee.name
     if name == "min" and len(node.arguments) == 2 and _pair(node.arguments) in pairs:

@@ -61,6 +61,7 @@ right    error   kernel-not-run         a sample that never runs the kernel that
 right    error   raises                 an exception where values were expected
 right    error   wrong-values           values outside of the bound, as the sample calls the kernel
 right    error   wrong-at-size          values outside of the bound at another size
+right    note    refused-size           lengths that nothing checks, as the CPU kernel refuses them
 right    error   wrong-where-folded     values outside of the bound where the grid is folded
 right    error   wrong-at-edge          values outside of the bound of integers at their edges
 right    error   wrong-for-attribute    values outside of the bound for another attribute
@@ -69,6 +70,7 @@ right    error   wrong-shape            a shape other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    warning nan-compared           NaN of which comparisons decide what becomes of it
+right    warning zero-sign              a zero of the other sign, or what follows from one
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps

@@ -7,10 +7,11 @@ the shadows: per element of a watched array who wrote it last and who read it la
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
+
+from wgsl_kernels.wgsl.syntax.places import text_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -115,13 +116,13 @@ def prelude(binding: int) -> str:
     }
     log = f"@group(0) @binding({binding}) var<storage, read_write> wkd_log: array<atomic<u32>>;"
     constants = [f"const wkd_{name} = {value}u;" for name, value in layout.items()]
-    return "\n".join(["", log, *constants, _text_of("log.wgsl")])
+    return "\n".join(["", log, *constants, text_beside(__file__, "log.wgsl")])
 
 
 def of_workgroup_array(name: str, words: int) -> str:
     """Return what it declares for a workgroup array; its shadow is there, too, by barriers."""
-    return _text_of("workgroup_log.wgsl").replace("NAME", name).replace("WORDS", f"{words}u")
-
-
-def _text_of(file: str) -> str:
-    return Path(__file__).with_name(file).read_text(encoding="utf-8")
+    return (
+        text_beside(__file__, "workgroup_log.wgsl")
+        .replace("NAME", name)
+        .replace("WORDS", f"{words}u")
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -9,22 +10,21 @@ from wgsl_kernels.wgsl.linking.given import conditions_of, root_of, texts_of
 from wgsl_kernels.wgsl.linking.naming import Mangle, Naming
 from wgsl_kernels.wgsl.linking.project import Project
 from wgsl_kernels.wgsl.linking.reach import reach
-from wgsl_kernels.wgsl.linking.rewrite import with_names
 from wgsl_kernels.wgsl.linking.source import DIAGNOSTICS
 from wgsl_kernels.wgsl.linking.stand_ins import check_stand_ins
+from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import print_declaration, spell
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
+from wgsl_kernels.wgsl.syntax.walk import children, held
 from wgsl_kernels.wgsl.types.infer import Types, infer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from wgsl_kernels.wgsl.linking.project import ModulePath
     from wgsl_kernels.wgsl.linking.unit import Unit
-    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
-
 
 _Part = TypeVar("_Part", bound="tree.Directive | tree.Declaration")
 
@@ -121,3 +121,42 @@ def _directives(units: Iterable[Unit]) -> Iterable[Placed[tree.Directive]]:
                     yield Placed(unit.text, node)
             elif new := tuple(one for one in node.arguments if is_first(node.keyword, (one,))):
                 yield Placed(unit.text, replace(node, arguments=new))
+
+
+_Node = TypeVar("_Node", bound=tree.Node)
+
+
+def with_names(node: _Node, names: Mapping[int, str]) -> _Node:
+    """Return ``node`` with the names that ``names`` gives, by where they stand."""
+    if not names:
+        return node
+    begins = sorted(names)
+
+    def holds_name(one: tree.Node) -> bool:
+        at = bisect.bisect_left(begins, one.begin)
+        return at < len(begins) and begins[at] < one.end
+
+    new: dict[int, tree.Node] = {}  # by the identity of the old one
+    open_: list[tree.Node] = [node]
+    ready: list[tree.Node] = []
+    while open_:  # each comes before what is in it, whose depth is no matter of Python's stack
+        one = open_.pop()
+        if holds_name(one):
+            ready.append(one)
+            open_ += children(one)
+    for one in reversed(ready):
+        if isinstance(one, tree.Ident):
+            new[id(one)] = replace(one, name=names.get(one.begin, one.name))
+        else:
+            new[id(one)] = replace(one, **dict(_changed(one, new)))
+    return new.get(id(node), node)  # type: ignore[return-value]  # a node of the same kind
+
+
+def _changed(node: tree.Node, new: Mapping[int, tree.Node]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of ``node`` that hold something new."""
+    for name, value in held(node):
+        if isinstance(value, tree.Node):
+            if id(value) in new:
+                yield name, new[id(value)]
+        elif any(id(one) in new for one in value):
+            yield name, tuple(new.get(id(one), one) for one in value)

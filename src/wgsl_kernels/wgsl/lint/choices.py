@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from wgsl_kernels.wgsl.lint.remarks import bare, functions_of
+from wgsl_kernels.wgsl.lint.remarks import bare, functions_of, root_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -31,7 +31,10 @@ COMPARING = frozenset({"clamp", "frexp", "modf", "saturate", "sign", "smoothstep
 """
 ASKING = frozenset({"bitcast", "is_finite", "is_inf", "is_nan", "is_nan_or_zero"})
 """Functions by which a text asks for NaN itself."""
+EITHER_ZERO = frozenset({"clamp", "max", "min", "saturate", "sign"})
+"""Functions that may give a zero of either sign where they meet one."""
 _ORDERING = ("<", "<=", ">", ">=", "==", "!=")
+_LOOPS = (tree.For, tree.Loop, tree.While)
 _FLOATS = (F32, F16, ABSTRACT_FLOAT)
 
 
@@ -59,8 +62,47 @@ def choices(text: Text) -> Iterator[tuple[Doing, Span]]:
                 yield "asks" if is_itself else "compares", node.span
 
 
-def _is_of_floats(node: tree.Binary, types: Types) -> bool:
-    if node.operator not in _ORDERING:
+def may_give_either_zero(text: Text) -> bool:
+    """Say whether a shader may give a zero of either sign: by a function, or by sums in a loop.
+
+    Args:
+        text: The text with everything that it needs: a composed one.
+
+    Raises:
+        ShaderError: It cannot be read at all.
+    """
+    module = parse(text)
+    types = infer(module.declarations)
+    return any(
+        (isinstance(node, _LOOPS) and any(_adds(one, types) for one in descendants(node)))
+        or (
+            isinstance(node, tree.Call)
+            and node.callee.name in EITHER_ZERO
+            and _is_float(node.arguments[0], types)
+        )
+        for function in functions_of(module)
+        for node in descendants(function.body)
+    )
+
+
+def _adds(node: tree.Node, types: Types) -> bool:
+    """Say whether a statement makes a float of what it was before."""
+    if not isinstance(node, tree.Assign) or node.target is None:
         return False
-    kind = types.value_of(node.left)
+    root = root_of(node.target)
+    return _is_float(node.target, types) and (
+        node.operator != "="
+        or any(
+            isinstance(one, tree.Name) and root is not None and one.name == root.name
+            for one in descendants(node.value)
+        )
+    )
+
+
+def _is_of_floats(node: tree.Binary, types: Types) -> bool:
+    return node.operator in _ORDERING and _is_float(node.left, types)
+
+
+def _is_float(node: tree.Expression, types: Types) -> bool:
+    kind = types.value_of(node)
     return kind is not None and scalar_of(kind) in _FLOATS

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.wgsl.lint.hazards import overflow_remarks
 from wgsl_kernels.wgsl.lint.mixtures import mixed
 from wgsl_kernels.wgsl.lint.portability import name_remarks
+from wgsl_kernels.wgsl.lint.refused import refusals
 from wgsl_kernels.wgsl.lint.remarks import (
     Remark,
     functions_of,
@@ -65,6 +66,7 @@ def diagnose(
     found += _without_return(module)
     types = infer((*module.declarations, *others))
     found += [*overflow_remarks(module, types), *size_remarks(module, types)]
+    found += refusals(module, types, names)
     structs = [one for one in (*module.declarations, *others) if isinstance(one, tree.Struct)]
     found += _misfits(module, types, structs)
     return sorted(found, key=_begin)
@@ -192,6 +194,15 @@ _SCALAR = r"(f32|f16|i32|u32)"
 _WANTED = re.compile(
     rf"want {_SCALAR}, found (?:{_SCALAR}|bool)\.|.* wants {_SCALAR} here, not {_SCALAR}\."
 )
+_REMEDIES = (
+    (r".* wants atomic here.*", "Declare atomic<i32> or atomic<u32>: there are none of floats."),
+    (r".* wants pointer here.*|want ptr<.*, found (?!ptr).*", "Write &{}."),
+    (r"want an integer, found .*", "Convert it to u32."),
+    (r"want array<.*, found (?!array).*", "Write to one element, by its index; an op returns one."),
+    (r"- takes no u32\.", "Write -i32({})."),
+    (r"! takes no .*", "Compare it: {} == 0."),
+)
+"""What to write, by what is said; ``{}`` is the text there."""
 _ONE_TYPE = re.compile(rf".* wants one type, not {_SCALAR}(?: and {_SCALAR})+\.")
 
 
@@ -201,7 +212,8 @@ def _with_remedy(message: str, text: str) -> str:
     if _ONE_TYPE.fullmatch(message):
         wanted = max(re.findall(_SCALAR, message), key=lambda one: conversion_rank(SCALARS[one]))
     if not wanted:
-        return message
+        remedies = [say for of, say in _REMEDIES if re.fullmatch(of, message)]
+        return f"{message} {remedies[0].format(text)}" if remedies else message
     return f"{message} WGSL converts nothing by itself: write {wanted}({text})."
 
 

@@ -33,6 +33,8 @@ def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tu
         return said, True
     if one == two and isinstance(left, Vector) and isinstance(right, Vector):
         return f"{said} The vectors have {left.size} and {right.size} components.", True
+    if one == two:  # of matrices
+        return said, True
     if operator in ("<<", ">>"):
         by: Type = Vector(right.size, U32) if isinstance(right, Vector) else U32
         return f"{said} A shift is by a u32: write {by}({_bare(texts[1])}).", True

@@ -42,6 +42,8 @@ _FUNCTIONS = {
     "asfloat": "bitcast<f32>(x)",
     "asuint": "bitcast<u32>(x)",
     "asint": "bitcast<i32>(x)",
+    "not": "!",
+    "sizeof": "x_size of the parameters, or arrayLength(&x)",
     "barrier": "workgroupBarrier()",
     "__syncthreads": "workgroupBarrier()",
     "GroupMemoryBarrierWithGroupSync": "workgroupBarrier()",

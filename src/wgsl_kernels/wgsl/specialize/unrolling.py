@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.specialize.effects import root_name
 from wgsl_kernels.wgsl.specialize.folding import Folding
 from wgsl_kernels.wgsl.specialize.jumps import own_jump
-from wgsl_kernels.wgsl.specialize.marks import unrolled_lines
-from wgsl_kernels.wgsl.specialize.writes import writes_to
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.limits import STATEMENTS
+from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.values import (
     Known,
     NoValueError,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.wgsl.specialize.effects import Effects
+    from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.types.values import Kind
 
 MOST_ROUNDS = 256
@@ -172,3 +175,30 @@ class Unrolling(Folding):
         if found is None or not isinstance(target, tree.Name) or target.name != name:
             self.fail(f"to unroll this loop, the next {name!r} must be known.", update)
         return Known(found.kind, found.value, is_const=False)
+
+
+def writes_to(body: tree.CompoundStatement, name: str) -> tree.Node | None:
+    """Return what in ``body`` writes ``name`` or takes its address, None where nothing does.
+
+    A name that ``body`` declares again counts, too: loops that are written out have no need of it.
+    """
+    for node in descendants(body):
+        if isinstance(node, (tree.Assign, tree.IncrementStatement)):
+            if node.target is not None and root_name(node.target) == name:
+                return node
+        elif (
+            isinstance(node, tree.Unary)
+            and node.operator == "&"
+            and (root_name(node.operand) == name)
+        ):
+            return node
+    return None
+
+
+_MARK = re.compile(r"//[^\n]*?@unroll\b")
+
+
+@once_per_text
+def unrolled_lines(text: Text) -> frozenset[int]:
+    """Return the lines that end in a comment ``// @unroll``, counted from 1."""
+    return frozenset(text.place(found.start()).line for found in _MARK.finditer(text.text))

@@ -66,10 +66,23 @@ _MEANT = {
     "and": " Write &&.",
     "or": " Write ||.",
     "not": " Write !.",
+    "fn": " A function stands outside of all others.",
+    "let": " Outside of functions write const.",
+    '"': " WGSL has no strings.",
+    "'": " WGSL has no strings.",
     "++": " Write it behind the variable, as a statement.",
     "--": " Write it behind the variable, as a statement.",
 }
 """What to write in place of other languages' tokens."""
+
+
+_BEGINNINGS = {
+    "elif": " Write else if.",
+    "do": " Write loop { …; continuing { break if !(condition); } }.",
+    "static": " Leave static out.",
+}
+"""What to write in place of the words with which other languages' statements begin."""
+_SCALARS = ("f32", "f16", "i32", "u32", "bool", "int", "float", "uint", "T")
 
 
 class WantedError(Exception):
@@ -100,12 +113,27 @@ class ExpressionParser:
         at = self.at
         if self.kinds[at] != END:
             found = self.texts[at]
-            hint = _MEANT.get(found, "")
+            hint = _MEANT.get(found, "") or self._meant_before(at)
             if wanted == "an assignment" and found.isidentifier() and not hint:
                 hint = " A declaration begins with var, let or const."
             raise WantedError(f"want {wanted}, found {found!r}.{hint}", self.begins[at], "syntax")
         end = self.ends[at - 1] if at else 0
         raise WantedError(f"want {wanted}, found the end.", end, "syntax")
+
+    def _meant_before(self, at: int) -> str:
+        """Return what to write in place of what comes before a token; "" if nothing is known."""
+        before = self.texts[max(0, at - 3) : at]
+        first = at
+        while first > 0 and self.texts[first - 1] not in (";", "{", "}"):
+            first -= 1
+        if self.texts[first] in _BEGINNINGS:
+            return _BEGINNINGS[self.texts[first]]
+        if len(before) == 3 and before[0] == "(" and before[2] == ")" and before[1] in _SCALARS:
+            return f" Write {before[1]}(value)."
+        if before[-1:] == ["not"]:
+            return _MEANT["not"]
+        is_suffix = self.texts[at] in "FHLU" and self.ends[at - 1] == self.begins[at]
+        return f" Write {self.texts[at].lower()!r}, or none." if is_suffix else ""
 
     def skip(self, text: str) -> bool:
         """Pass the token ``text`` if it is next."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 from dataclasses import dataclass, field
 from itertools import accumulate
+from pathlib import Path
 
 _SHOWN = 200
 """Characters of a line that an error shows at most."""
@@ -97,3 +98,8 @@ def caret(line: str, column: int, span: int = 1) -> str:
         behind = behind if len(behind) <= half else f"{behind[:half]}…"
     blanks = "".join("\t" if letter == "\t" else " " for letter in before)
     return f"    {before}{behind}\n    {blanks}{'^' * max(1, min(span, len(behind)))}"
+
+
+def text_beside(module: str, file: str) -> str:
+    """Return a file of WGSL in the folder of a Python module, which is given by its file."""
+    return Path(module).with_name(file).read_text(encoding="utf-8")

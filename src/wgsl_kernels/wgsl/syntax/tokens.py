@@ -141,7 +141,7 @@ def _scan(source: Text) -> Tokens:
             elif kind == "stray":
                 kind = MARK
                 if word == "#":
-                    message = 'want #include "path"; WGSL has no other # line.'
+                    message = 'want #include "path"; WGSL has no other # line. Write a const.'
                     raise ShaderError(source.point(message, begin))
             kinds.append(kind)
             texts.append(word)

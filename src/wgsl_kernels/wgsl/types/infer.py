@@ -12,6 +12,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     VOID,
     Reference,
     Type,
+    Vector,
     value_of,
 )
 from wgsl_kernels.wgsl.types.order import in_order_of_need
@@ -123,7 +124,7 @@ class _StatementTypes(ExpressionTypes):
         if target is None or value is None:
             return
         if not isinstance(target, Reference):
-            self.problem(f"{target} cannot be written to.", node.begin)
+            self.problem(_unwritable(node.target, target), node.begin)
         elif node.operator == "=":
             self.want(value, target.store, node.value.begin)
         else:
@@ -197,6 +198,14 @@ class _StatementTypes(ExpressionTypes):
 
     def jump(self, node: tree.Jump) -> None:
         """Nothing has a type here."""
+
+
+def _unwritable(node: tree.Expression, type_: Type) -> str:
+    """Return why nothing can be written there."""
+    if isinstance(node, tree.Access) and isinstance(type_, Vector):
+        several = " and ".join(f".{one}" for one in node.member.name)
+        return f"several components cannot be written to at once. Write {several} by themselves."
+    return f"{type_} cannot be written to."
 
 
 _NUMBERED = frozenset({"workgroup_size", "location", "align", "size", "group", "binding", "id"})

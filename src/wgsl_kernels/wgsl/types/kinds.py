@@ -1,4 +1,4 @@
-"""The types of WGSL, and how one becomes another."""
+"""The types of WGSL, and how one becomes another; each prints as the specification writes it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ class Scalar:
     name: str
 
     def __str__(self) -> str:
-        """Return the type as WGSL or its specification writes it."""
         return self.name
 
 
@@ -25,7 +24,6 @@ class Vector:
     element: Scalar
 
     def __str__(self) -> str:
-        """Return the type as WGSL writes it."""
         return f"vec{self.size}<{self.element}>"
 
 
@@ -38,7 +36,6 @@ class Matrix:
     element: Scalar
 
     def __str__(self) -> str:
-        """Return the type as WGSL writes it."""
         return f"mat{self.columns}x{self.rows}<{self.element}>"
 
 
@@ -50,7 +47,6 @@ class Array:
     count: int | str | None
 
     def __str__(self) -> str:
-        """Return the type as WGSL writes it."""
         return f"array<{self.element}{'' if self.count is None else f', {self.count}'}>"
 
 
@@ -61,7 +57,6 @@ class Atomic:
     element: Scalar
 
     def __str__(self) -> str:
-        """Return the type as WGSL writes it."""
         return f"atomic<{self.element}>"
 
 
@@ -73,7 +68,6 @@ class StructType:
     members: dict[str, Type] = field(compare=False, repr=False)
 
     def __str__(self) -> str:
-        """Return the struct's name."""
         return self.name
 
 
@@ -86,7 +80,6 @@ class Reference:
     access: str
 
     def __str__(self) -> str:
-        """Return the type as the specification writes it."""
         return f"ref<{self.space}, {self.store}, {self.access}>"
 
 
@@ -99,7 +92,6 @@ class Pointer:
     access: str
 
     def __str__(self) -> str:
-        """Return the type as WGSL writes it."""
         return f"ptr<{self.space}, {self.store}, {self.access}>"
 
 
@@ -111,7 +103,6 @@ class Opaque:
     templates: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Return the type as WGSL writes it."""
         return f"{self.name}<{', '.join(self.templates)}>" if self.templates else self.name
 
 

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.forms.maps import add_map, can_vec4
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import Reduction, add_reduction
-from wgsl_kernels.backends.webgpu.composing.forms.scans import add_scan
-from wgsl_kernels.backends.webgpu.composing.forms.windows import add_window
-from wgsl_kernels.backends.webgpu.composing.groups.attach import (
+from wgsl_kernels.backends.webgpu.composing.forms.reductions import (
+    Reduction,
+    add_reduction,
+    add_scan,
+    add_window,
+)
+from wgsl_kernels.backends.webgpu.composing.groups.groups import (
     AFTER,
     attach,
     leaves_of,

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent, is_row_major, view_of
-from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view

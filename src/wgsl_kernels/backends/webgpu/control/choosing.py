@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import linecache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.templates.constants import shown
-from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice, choice_by_name
+from wgsl_kernels.backends.webgpu.templates.template import hash_of
+from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.runtime.session import Session
-    from wgsl_kernels.backends.webgpu.templates.constants import Value
     from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
     from wgsl_kernels.backends.webgpu.tuning.choice import ShapeClass
     from wgsl_kernels.engine.environment.origin import Origin
@@ -27,13 +30,6 @@ MOST_CONFIGURATIONS = 64
 """Configurations among which one choice can be measured."""
 READY_BYTES = 4000
 """What a choice takes with its variants, and a launch that has run nothing yet."""
-
-
-class ConfigurationChoice(NamedTuple):
-    """A choice, and what its variants are where they are configurations of one template."""
-
-    choice: Choice
-    by_name: Mapping[str, Configuration]
 
 
 def _bytes_of(ready: Any) -> int:
@@ -56,28 +52,41 @@ class Chooser:
 
     def choose(
         self,
-        shape_class: tuple[object, ...],
-        names: tuple[str, ...],
+        shape_class: ShapeClass,
+        names: tuple[str, ...] | Mapping[str, Candidate],
         static: str,
         run: Callable[[str], object],
         work: float,
+        *,
+        slots: str | Text | None = None,
     ) -> str:
         """Return which of the kernel's variants to run; see `backends.webgpu.tuning.tuner.Tuner`.
 
         Args:
             shape_class: Small numbers and short words that tell apart what may want another
                 variant; see `backends.webgpu.declare.variants.size_class`.
-            names: The variants that can run here.
+            names: The variants that can run, with the template and configuration of each; names
+                alone where only the kernel's Python file gives them a meaning.
             static: The one of them to take without measuring.
             run: Runs a variant on the arrays at hand, into new arrays, without another effect.
             work: Multiply-adds or elements of one run, about.
+            slots: The module that fills the templates' slots, as for `dispatch`.
         """
-        key = (shape_class, names, static)
+        read = partial(self._hash_of, slots)
+        if isinstance(names, Mapping):
+            return self.decide(Choice(self._kernel, shape_class, names, static, read, work), run)
+        key = (shape_class, names, static, work)
         found = self._ready[key]
         if found is None:
-            made = function_choice(self._kernel, self._origin, shape_class, names, static)
-            found = self._ready.keep(key, ConfigurationChoice(made, {}))
-        return self.decide(found.choice, run, work)
+            named = {name: Candidate(self._origin.file) for name in names}
+            made = Choice(self._kernel, shape_class, named, static, read, work)
+            found = self._ready.keep(key, made)
+        return self.decide(found, run)
+
+    def _hash_of(self, slots: str | Text | None, path: str) -> str:
+        if path == self._origin.file:
+            return hash_of(linecache.getlines(path))
+        return self._sources.template(path, slots).hash
 
     def configure(
         self,
@@ -120,48 +129,12 @@ class Chooser:
                 self._kernel, shape_class, read, given=known, static=first, rules=rules
             )
             found = self._ready.keep(key, made)
-        by_name: Mapping[str, Configuration] = found.by_name
-        return by_name[self.decide(found.choice, lambda name: run(by_name[name]), work)]
+        by_name = {name: dict(one.constants) for name, one in found.candidates.items()}
+        choice = replace(found, work=work)
+        return by_name[self.decide(choice, lambda name: run(by_name[name]))]
 
-    def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
-        return self._backend.tuner.choose(choice, run, work)
-
-    def product_choice(
-        self,
-        slots: str | Text,
-        shape_class: ShapeClass,
-        static: str,
-        configurations: Mapping[str, tuple[str, Mapping[str, Value]]],
-    ) -> Choice:
-        """Return a choice among configurations of several templates with the same slots.
-
-        Args:
-            slots: The module that fills them.
-            shape_class: As for `choose`.
-            static: The variant to take without measuring.
-            configurations: A template's path and its constants, by the variant's name. Of these
-                the tuner remembers those that it may choose.
-        """
-        sources = self._sources
-
-        def candidates() -> dict[str, Candidate]:
-            found: dict[str, Candidate] = {}
-            for name, (path, constants) in configurations.items():
-                template = sources.template(path, slots)
-                own = tuple([(one, constants[one]) for one in template.tuned if one in constants])
-                found[name] = Candidate(template.hash, (*own, ("SPLIT", name == "split")))
-            return found
-
-        return Choice(self._kernel, shape_class, tuple(configurations), static, candidates)
-
-
-def function_choice(
-    kernel: str, origin: Origin, shape_class: ShapeClass, names: tuple[str, ...], static: str
-) -> Choice:
-    """Return a choice among names that only the kernel's Python file gives a meaning."""
-    return choice_by_name(
-        kernel, shape_class, names, static, lambda: linecache.getlines(origin.file)
-    )
+    def decide(self, choice: Choice, run: Callable[[str], object]) -> str:
+        return self._backend.tuner.choose(choice, run)
 
 
 def template_choice(
@@ -172,7 +145,7 @@ def template_choice(
     given: Configuration,
     static: Configuration,
     rules: tuple[Callable[[Configuration], bool], ...],
-) -> ConfigurationChoice:
+) -> Choice:
     """Return a choice among the values of a template's ``@tune`` constants.
 
     Raises:
@@ -181,24 +154,22 @@ def template_choice(
     """
     template.check({**given, **static})
     free = [name for name in template.tuned if name not in given]
-    found = list(template.configurations(given, rules))
-    by_name = {_name(one, free): one for one in found}
+    file = template.file
+    candidates = {
+        _name(one, free): Candidate(file, tuple(one.items()))
+        for one in template.configurations(given, rules)
+    }
     fixed = [f"{name}={shown(value)}" for name, value in given.items()]
     default = _name(template.whole({**given, **static}), free)
-    if default not in by_name:
+    if default not in candidates:
         raise ArgumentError(f"{kernel}: the rules refuse the static configuration {default}.")
-    if len(found) > MOST_CONFIGURATIONS:
+    if len(candidates) > MOST_CONFIGURATIONS:
         raise ArgumentError(
-            f"{kernel}: {template.file} has {len(found)} configurations here; want at most "
+            f"{kernel}: {file} has {len(candidates)} configurations here; want at most "
             f"{MOST_CONFIGURATIONS}. Give some constants, or narrow them by rules."
         )
-
-    def candidates() -> dict[str, Candidate]:
-        return {name: Candidate(template.hash, tuple(one.items())) for name, one in by_name.items()}
-
-    names, classes = tuple(by_name), (*shape_class, *fixed)
-    choice = Choice(kernel, classes, names, default, candidates)
-    return ConfigurationChoice(choice, by_name)
+    classes = (*shape_class, *fixed)
+    return Choice(kernel, classes, candidates, default, lambda _: template.hash)
 
 
 def _name(configuration: Configuration, constants: Iterable[str]) -> str:

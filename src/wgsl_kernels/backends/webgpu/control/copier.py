@@ -10,14 +10,14 @@ from wgsl_kernels.backends.webgpu.control.parts import copied
 from wgsl_kernels.backends.webgpu.declare.sources import Sources
 from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
 from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
+from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.runtime.session import Session
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.composing.groups.attach import AFTER
+from wgsl_kernels.backends.webgpu.composing.groups.groups import AFTER
 from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
-from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilogue_of
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
+from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (
@@ -30,12 +30,10 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.fusion.parts import Fused
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, Settings
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape
@@ -79,7 +77,7 @@ class _Record:
     dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
     buffers: list[Spec] = field(default_factory=list[Spec])
     packed: set[int] = field(default_factory=set[int])
-    asked: dict[str, Any] = field(default_factory=dict[str, Any])
+    chosen: dict[Key, Settings] = field(default_factory=dict["Key", "Settings"])
 
 
 def lower_function(
@@ -138,7 +136,7 @@ def lower_function(
         tuple(record.dispatches),
         tuple(buffers),
         tuple(numbers),
-        tuple(record.asked.items()),
+        tuple([setting for one in record.chosen.values() for setting in one]),
         frozenset(record.packed),
     )
     more = tuple(record.constants), tuple(record.checks)
@@ -193,18 +191,6 @@ class SymbolicGpu(Gpu):
     def __init__(self, gpu: Gpu, record: _Record) -> None:
         self.__dict__.update(gpu.__dict__)  # it stands for the same device
         self._record = record
-
-    @property
-    def is_software(self) -> bool:
-        """Whether the adapter is the CPU."""
-        found = self._record.asked["is_software"] = super().is_software
-        return found
-
-    @property
-    def policy(self) -> Policy:
-        """The rules that follow from what kind of adapter it is."""
-        found = self._record.asked["policy"] = super().policy
-        return found
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new buffer of the program."""
@@ -284,16 +270,16 @@ class SymbolicGpu(Gpu):
             return made
         return super().view(self.resident(array), shape, strides, offset)
 
-    def decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
-        """Return the variant that is known, and note it.
+    def decide(self, choice: Choice, run: Callable[[str], object]) -> str:
+        """Return the variant that is known, and note its configuration.
 
         Raises:
             UndecidedError: It may have to be measured.
         """
         if not self._backend.tuner.has_decided(choice):
             raise UndecidedError(self._kernel)
-        found = super().decide(choice, run, work)
-        self._record.asked["variant"] = found
+        found = super().decide(choice, run)
+        self._record.chosen[choice.key] = choice.candidates[found].settings(found)
         return found
 
     def dispatch(
@@ -319,8 +305,21 @@ class SymbolicGpu(Gpu):
         given = {name: self.known(one) for name, one in arrays.items()}
 
         def lowered() -> Program:
-            more = groups, constants, windows, notes, slots is not None
-            return self._lowered(source, given, params or {}, *more)
+            largest = self.device.largest_binding
+            return lower_custom(
+                self._kernel,
+                source,
+                {name: _argument(one).within(largest) for name, one in given.items()},
+                self.device,
+                params=self.plain_fields(params or {}),
+                groups=groups,
+                constants=constants,
+                windows=windows,
+                is_whole=slots is not None,
+                is_ours=self._origin.is_ours,
+                first_buffer=len(record.buffers),
+                notes=notes,
+            )
 
         program = lowered()
         if program.packed:
@@ -387,9 +386,9 @@ class SymbolicGpu(Gpu):
             return self.empty(spec.shape, spec.dtype)
         shader, name = launch.shader, None
         assert shader is not None
-        program, choices = shader.lower(given, self.device)
-        if len(choices.names) > 1:
-            name = self.decide(shader.choice_of(choices), _not_run, choices.work)
+        program, choice = shader.lower(given, self.device)
+        if choice is not None:
+            name = self.decide(choice, _not_run)
             program, _ = shader.lower(given, self.device, name)
         if program.packed:
             given = [self.contiguous(one) for one in given]
@@ -435,33 +434,6 @@ class SymbolicGpu(Gpu):
                 "make arrays anew in each run."
             )
         return array
-
-    def _lowered(
-        self,
-        source: Source,
-        arrays: Mapping[str, GpuArray],
-        params: Mapping[str, Any],
-        groups: Sequence[int] | None,
-        constants: Mapping[str, float] | None,
-        windows: Mapping[str, tuple[int, int]] | None,
-        notes: Sequence[str],
-        is_whole: bool,
-    ) -> Program:
-        largest = self.device.largest_binding
-        return lower_custom(
-            self._kernel,
-            source,
-            {name: _argument(one).within(largest) for name, one in arrays.items()},
-            self.device,
-            params=self.plain_fields(params),
-            groups=groups,
-            constants=constants,
-            windows=windows,
-            is_whole=is_whole,
-            is_ours=self._origin.is_ours,
-            first_buffer=len(self._record.buffers),
-            notes=notes,
-        )
 
 
 def _not_run(name: str) -> NoReturn:

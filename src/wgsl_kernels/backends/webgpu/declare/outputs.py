@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from wgsl_kernels.backends.webgpu.arrays.words import check_number
+from wgsl_kernels.backends.webgpu.arrays.host_values import check_number
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.wgsl.syntax.tree import Name
 

@@ -209,15 +209,9 @@ class Device:
         with self.lock:
             self._recorder.check()
             try:
+                needs = (workgroup_bytes, workgroup_size)
                 return self.pipelines.find(
-                    text,
-                    bindings,
-                    label,
-                    workgroup_bytes=workgroup_bytes,
-                    workgroup_size=workgroup_size,
-                    constants=constants,
-                    entry=entry,
-                    immediates=immediates,
+                    text, bindings, label, needs, constants or {}, entry, immediates
                 )
             except (CompileFailure, WgslKernelsError):
                 raise

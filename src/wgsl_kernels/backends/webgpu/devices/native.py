@@ -10,10 +10,9 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 from functools import partial
+from operator import call
 from struct import Struct
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-
-from wgsl_kernels.backends.webgpu.devices.uninterrupted import in_one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -267,3 +266,18 @@ def _poll_by_method(device: Any, number: int | None) -> None:
 def _map_by_method(device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
     wait(lambda number: None if number == 0 else buffer.map_sync("READ", 0, nbytes))
     return memoryview(buffer.read_mapped(0, nbytes, copy=False))
+
+
+def in_one(*calls: Callable[[], Any]) -> Any:
+    """Make the calls one after the other; no interrupt comes between functions written in C.
+
+    Python raises `KeyboardInterrupt` in the main thread, wherever its next line happens to be: also
+    in a Python function that C calls back, where nobody can take it, so that it is printed and
+    forgotten, and with it what the callback was to tell. It raises none in other threads, and none
+    while C code runs that does not call Python functions. See decisions/0025.
+
+    Returns:
+        What the first of them gives.
+    """
+    first, *_ = list(map(call, calls))
+    return first

@@ -144,25 +144,25 @@ class PipelineCache:
         text: str,
         bindings: Sequence[tuple[int, Kind]],
         label: str,
-        *,
-        workgroup_bytes: int = 0,
-        workgroup_size: tuple[int, ...] | None = None,
-        constants: Mapping[str, float] | None = None,
-        entry: str = "main",
-        immediates: int = 0,
+        needs: tuple[int, tuple[int, ...] | None],
+        constants: Mapping[str, float],
+        entry: str,
+        immediates: int,
     ) -> Pipeline:
-        """Return the pipeline for ``text``, compiled at the first call.
+        """Return the pipeline for ``text``, compiled at the first call; see ``Device.pipeline``.
+
+        ``needs`` is the bytes of workgroup memory, and the workgroup's size.
 
         Raises:
             CompileFailure: The compiler refuses the text.
             ShaderError: The shader needs more than the device's limits.
         """
         order = tuple(BindGroupLayoutEntry(*one) for one in bindings)
-        values = tuple(sorted(constants.items())) if constants else ()
+        values = tuple(sorted(constants.items()))
         key = (text, entry, tuple([(name, field_key(value)) for name, value in values]), order)
         pipeline = self._latest.pop(key, None) or self._alive.get(key)
         if pipeline is None:
-            self._check_limits(label, order, workgroup_bytes, workgroup_size)
+            self._check_limits(label, order, *needs)
             own = int(self.ahead is None)  # else that counts them, and takes longer
             count("compiling", expected=own)
             try:

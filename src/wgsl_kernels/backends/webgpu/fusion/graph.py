@@ -171,9 +171,9 @@ def _visit(array: GpuArray, size: int, number: dict[int, int], group: FusionGrou
 
 
 def is_pending_input(array: GpuArray, arrays: Sequence[GpuArray]) -> bool:
-    """Say whether a pending array is read to make one of these, or what they are made of."""
+    """Say whether a pending array is read to make one of these, maybe through others."""
     seen: set[int] = set()
-    stack: list[Any] = [*arrays]
+    stack: list[Any] = [*arrays]  # whose inputs may be None
     while stack:
         for one in stack.pop().inputs:
             if one is array:

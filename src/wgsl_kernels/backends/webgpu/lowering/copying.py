@@ -68,7 +68,7 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     """
     spec = Spec(x.shape, x.dtype)
     if x.dtype in BYTES:
-        return lower_packing(packing_call("Copy", spec), [x], adapter)[0]
+        return lower_packing(packing_call("Copy", spec), [x], adapter)
     if x.size < LEAST:
         return lower_map(ShaderCall(_COPY, ("x",), {}, (spec,), ("y",)), [x], adapter)
     walk = _walk(x)

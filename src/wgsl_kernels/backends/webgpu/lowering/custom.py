@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
-from wgsl_kernels.backends.webgpu.lowering.padding import ends_behind, may_end_behind, pad
+from wgsl_kernels.backends.webgpu.lowering.padding import may_end_behind, padded
 from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.programs.dispatching import composition_of
@@ -93,10 +93,8 @@ def lower_custom(
     facts = {**tensor_facts(bound), **params}
     dispatches: list[Dispatch] = []
     buffers: list[Spec] = []
-    for name, stride in () if is_ours else ends_behind(composed, composition.inputs, bound):
-        dispatch, spec, bound[name] = pad(adapter, bound[name], stride, first_buffer + len(buffers))
-        dispatches.append(dispatch)
-        buffers.append(spec)
+    if not is_ours:
+        dispatches, buffers = padded(adapter, composed, composition.inputs, bound, first_buffer)
     numbers = {name: one.place.number for name, one in arguments.items() if one.is_value}
     where = Bound(bound, numbers=numbers, windows=windows)
     dispatches.append(build(adapter, composition, composed, grid, where, facts))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.words import words_of
+from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
-from wgsl_kernels.backends.webgpu.lowering.filling import fill
-from wgsl_kernels.backends.webgpu.lowering.padding import ends_behind, may_end_behind, pad
+from wgsl_kernels.backends.webgpu.lowering.padding import fill, may_end_behind, padded
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.shapes import show
@@ -21,21 +19,15 @@ from wgsl_kernels.wgsl.syntax.names import wgsl_name
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.arrays.words import Words
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
     from wgsl_kernels.engine.values.spec import Spec
 
 
-def lower_free(
-    call: ShaderCall,
-    arguments: Sequence[Argument | None],
-    adapter: Adapter,
-    variant: str | None = None,
-) -> Lowered:
+def lower_free(call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter) -> Program:
     """Return the program of a kernel with its own ``main``.
 
     Its ``groups=`` and ``params=`` are called here, and so once for the layouts of its inputs.
@@ -44,13 +36,11 @@ def lower_free(
         call: The kernel.
         arguments: Its inputs.
         adapter: What it is for.
-        variant: There is one way alone.
 
     Raises:
         ShaderError: It does not compose.
         ArgumentError: What ``groups=`` returns is no grid, or leaves an output undefined.
     """
-    is_ours = call.shader.origin.is_ours
     operands, bound, packed = _inputs(call, arguments)
     bound |= call.made()
     facts = {**call.attrs, **tensor_facts(bound)}
@@ -69,11 +59,9 @@ def lower_free(
     composed = composition.composed()
     grid = _grid(call, composed, facts, {index for index, _ in filled})
     dispatches: list[Dispatch] = []
-    buffers: list[Spec] = list(call.outputs)
-    for name, stride in () if is_ours else ends_behind(composed, operands, bound):
-        dispatch, spec, bound[name] = pad(adapter, bound[name], stride, len(buffers))
-        dispatches.append(dispatch)
-        buffers.append(spec)
+    copies: list[Spec] = []
+    if not call.shader.origin.is_ours:
+        dispatches, copies = padded(adapter, composed, operands, bound, len(call.outputs))
     for index, words in filled:
         if call.outputs[index].size:
             dispatches.append(fill(adapter, bound[call.output_names[index]], words))
@@ -81,7 +69,7 @@ def lower_free(
     prologue = frozenset([call.names[n] for n in prologues(call)])
     dispatches.append(build(adapter, composition, composed, grid, where, facts, prologue=prologue))
     outputs = tuple(range(len(call.outputs)))
-    return Program(tuple(dispatches), tuple(buffers), outputs, (), frozenset(packed)), NO_CHOICE
+    return Program(tuple(dispatches), (*call.outputs, *copies), outputs, (), frozenset(packed))
 
 
 def _inputs(

@@ -11,7 +11,6 @@ from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
 from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
 from wgsl_kernels.backends.webgpu.lowering.window import lower_window
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,13 +20,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.program import Program
 
-_LOWER: dict[Form, Callable[..., Lowered]] = {
-    "reduce": lower_reduce,
-    "scan": lower_scan,
-    "window": lower_window,
-    "free": lower_free,
-}
+_ONE_WAY: dict[Form, Callable[..., Program]] = {"free": lower_free, "window": lower_window}
+_SEVERAL: dict[Form, Callable[..., Lowered]] = {"reduce": lower_reduce, "scan": lower_scan}
 
 
 def lower(
@@ -55,8 +51,10 @@ def lower(
     if must_check_loops(call, form, adapter):
         call = replace(call, checks_loops=True)
     if form == "map":
-        return lower_map(call, arguments, adapter, shared), NO_CHOICE
-    return _LOWER[form](call, arguments, adapter, variant)
+        return lower_map(call, arguments, adapter, shared), None
+    if form in _ONE_WAY:
+        return _ONE_WAY[form](call, arguments, adapter), None
+    return _SEVERAL[form](call, arguments, adapter, variant)
 
 
 def must_check_loops(call: ShaderCall, form: Form, adapter: Adapter) -> bool:

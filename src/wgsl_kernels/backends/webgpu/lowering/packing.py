@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.origin import Origin
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
     from wgsl_kernels.engine.values.spec import Spec
 
@@ -42,11 +40,8 @@ def packing_call(kernel: str, spec: Spec) -> ShaderCall:
 
 
 def lower_packing(
-    call: ShaderCall,
-    arguments: Sequence[Argument | None],
-    adapter: Adapter,
-    variant: str | None = None,
-) -> Lowered:
+    call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter
+) -> Program:
     """Return the program of a `packing_call`: in parts where its input is above the binding limit.
 
     Raises:
@@ -54,7 +49,7 @@ def lower_packing(
     """
     x = arguments[0]
     if x is None or x.layout is not None or x.bound_bytes <= adapter.largest_binding:
-        return lower_free(call, arguments, adapter, variant)
+        return lower_free(call, arguments, adapter)
     (spec,) = call.outputs
     y = Argument.made(spec, 0)
     source = call.source
@@ -70,7 +65,7 @@ def lower_packing(
         bound = Bound({"x": x, "y": y}, windows=windows)
         facts = {"y_size": count}
         found.append(build(adapter, composition, composed, _groups(count), bound, facts))
-    return Program(tuple(found), (spec,), (0,)), NO_CHOICE
+    return Program(tuple(found), (spec,), (0,))
 
 
 def _groups(y_size: int) -> Grid:

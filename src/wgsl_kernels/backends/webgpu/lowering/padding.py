@@ -1,4 +1,4 @@
-"""What is bound behind an array's last element, of which an author's shader sees zeros alone.
+"""Filling new tensors, and what is behind a last element: an author's shader sees zeros alone.
 
 A binding has whole elements of the shader's array: of a tensor of five numbers that is declared
 ``array<vec4<f32>>`` it has eight, of a float16 tensor of five it has six. Buffers come from a pool,
@@ -9,11 +9,11 @@ into what it is given.)
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
-from wgsl_kernels.backends.webgpu.lowering.filling import as_words
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
@@ -22,6 +22,7 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
@@ -30,7 +31,46 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
 
 
-def ends_behind(
+def fill(adapter: Adapter, x: Argument, words: Words) -> Dispatch:
+    """Return what makes all elements of a new tensor the number that these words are."""
+    raw = as_words(x)
+    groups = fold(math.ceil(math.ceil(raw.size / 4) / 64))
+    params = {"even": words[0], "odd": words[1]}
+    return own_dispatch(adapter, "Fill", "lowering/fill_words.wgsl", {"y": raw}, params, groups)
+
+
+def as_words(x: Argument) -> Argument:
+    """Return a contiguous tensor as the words that its elements fill, the last one perhaps half."""
+    size = -(-x.size * ITEMSIZE[x.dtype] // 4)
+    return Argument((size,), "int32", None, x.place)
+
+
+def padded(
+    adapter: Adapter,
+    composed: Composed,
+    inputs: Sequence[Operand],
+    bound: dict[str, Argument],
+    first: int,
+) -> tuple[list[Dispatch], list[Spec]]:
+    """Have copies bound of inputs that end within an element; return what makes them, and where.
+
+    Args:
+        adapter: What it is for.
+        composed: The shader.
+        inputs: Its inputs.
+        bound: What its names are bound to, which is changed.
+        first: The number of the first buffer.
+    """
+    dispatches: list[Dispatch] = []
+    buffers: list[Spec] = []
+    for name, stride in _ends_behind(composed, inputs, bound):
+        dispatch, spec, bound[name] = _pad(adapter, bound[name], stride, first + len(buffers))
+        dispatches.append(dispatch)
+        buffers.append(spec)
+    return dispatches, buffers
+
+
+def _ends_behind(
     composed: Composed, inputs: Sequence[Operand], arguments: Mapping[str, Argument]
 ) -> tuple[tuple[str, int], ...]:
     """Return the inputs whose bindings end behind their last elements, each with its stride."""
@@ -48,7 +88,9 @@ def may_end_behind(source: Source, name: str, dtype: DType) -> bool:
     return dtype == "float16" or declared_as_vec4(source, name)
 
 
-def pad(adapter: Adapter, x: Argument, stride: int, number: int) -> tuple[Dispatch, Spec, Argument]:
+def _pad(
+    adapter: Adapter, x: Argument, stride: int, number: int
+) -> tuple[Dispatch, Spec, Argument]:
     """Return what copies a contiguous tensor, zero up to a multiple of ``stride`` bytes.
 
     Returns:

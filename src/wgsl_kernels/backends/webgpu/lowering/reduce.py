@@ -16,16 +16,18 @@ from wgsl_kernels.backends.webgpu.declare.variants import size_class
 from wgsl_kernels.backends.webgpu.lowering.spreads import (
     EIGHTS_GROUP,
     GROUP,
-    TEAM,
+    LANES,
+    ROWS,
     ReductionSizes,
     Spread,
+    candidate,
     reduce_loop,
     spreads,
 )
 from wgsl_kernels.backends.webgpu.lowering.walk import Walk
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
+from wgsl_kernels.backends.webgpu.programs.choices import choice_of_form
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import normalize_axes
@@ -118,7 +120,8 @@ class _ReductionLowering:
     def lowered(self, variant: str | None) -> Lowered:
         every = self._spreads()
         spread = next((one for one in every if one.variant == variant), every[0])
-        configuration = (("variant", spread.variant), ("parts", spread.parts))
+        candidates = {str(one.variant): candidate(one.variant, maps=self.maps) for one in every}
+        configuration = candidates[spread.variant].settings(spread.variant, parts=spread.parts)
         buffers = self.call.outputs
         dispatches: tuple[Dispatch, ...]
         if spread.parts == 1:
@@ -129,8 +132,8 @@ class _ReductionLowering:
             buffers = (*buffers, partials)
         program = Program(dispatches, buffers, (0,), configuration, self.packed)
         sizes = (self.rows, self.count, self.walk.step)
-        names = tuple([one.variant for one in every])
-        return program, VariantChoices(names, tuple(map(size_class, sizes)), self.rows * self.count)
+        classes = tuple(map(size_class, sizes))
+        return program, choice_of_form(self.call, candidates, classes, self.rows * self.count)
 
     def _stage(self, which: Stage, variant: Variant) -> tuple[Composition, Composed]:
         walk = self.walk
@@ -155,7 +158,7 @@ class _ReductionLowering:
                 ),
                 stage=which,
                 kept=walk.kept,
-                wide=walk.is_wide(variant, self.maps),
+                wide=walk.is_wide(ROWS[variant], self.maps),
             ),
             epilogue="none" if which == "partial" else "elements",
         )
@@ -270,29 +273,23 @@ def _least_parts(call: ShaderCall, adapter: Adapter, x: Argument, reduced: tuple
     return -(-count // max(1, (int(adapter.largest_binding) - 256) // row))
 
 
-def _is_packed(variant: str, rows: int, inner: int) -> bool:
+def _is_packed(variant: Variant, rows: int, inner: int) -> bool:
     """Say whether there are so few rows that a workgroup takes several parts of them."""
-    shares = variant in ("lanes", "subgroups")
-    return not shares and _runs(variant, rows, inner) < _group(variant)
+    return variant not in LANES and _runs(variant, rows, inner) < _group(variant)
 
 
-def _group(variant: str) -> int:
+def _group(variant: Variant) -> int:
     return EIGHTS_GROUP if variant == "eights" else GROUP
 
 
-def _runs(variant: str, rows: int, inner: int) -> int:
-    if variant == "eights":
-        return rows // 8
-    return rows // inner * -(-inner // 4) if variant == "columns" else rows
+def _runs(variant: Variant, rows: int, inner: int) -> int:
+    return rows // inner * -(-inner // ROWS[variant])
 
 
-def _grid(variant: str, rows: int, inner: int, parts: int) -> Grid:
+def _grid(variant: Variant, rows: int, inner: int, parts: int) -> Grid:
     """Return the workgroup counts: rows along x and y, parts along z unless they are packed."""
     runs = _runs(variant, rows, inner)
-    if variant in ("lanes", "subgroups"):
-        x, y, _ = fold(runs if variant == "lanes" else -(-runs * TEAM // GROUP))
-        return x, y, parts
     if _is_packed(variant, rows, inner):
         return fold(-(-runs * parts // _group(variant)))
-    x, y, _ = fold(-(-runs // _group(variant)))
+    x, y, _ = fold(-(-runs * LANES.get(variant, 1) // _group(variant)))
     return x, y, parts

@@ -16,12 +16,13 @@ from wgsl_kernels.backends.webgpu.lowering.reduce import reduced_axes
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import (
     GROUPS,
     ScanLayout,
+    candidate,
     other_spreads,
     scan_loop,
     scan_spread,
 )
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
+from wgsl_kernels.backends.webgpu.programs.choices import choice_of_form
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.shapes import show
@@ -72,7 +73,6 @@ def lower_scan(
     facts |= {"wk_parts": spread.parts, "wk_part_size": spread.part_size}
     facts[f"{call.output_names[0]}_size"] = call.outputs[0].size
     operand = _operand(call, x, facts)
-    operand = _operand(call, x, facts)
     by_vec4 = spread.variant in VEC4_METHODS
     whole = Composition(
         call.kernel,
@@ -90,14 +90,11 @@ def lower_scan(
         build(adapter, one, text, grid, where, facts, prologue=frozenset(call.names))
         for one, text, where in stages
     ]
-    configuration = (("variant", spread.variant), ("parts", spread.parts))
+    candidates = {str(one.variant): candidate(one.variant) for one in every}
+    configuration = candidates[spread.variant].settings(spread.variant, parts=spread.parts)
     program = Program(tuple(dispatches), buffers, (0,), configuration)
-    return program, _choices(layout, tuple([one.variant for one in every]))
-
-
-def _choices(layout: ScanLayout, names: tuple[str, ...]) -> VariantChoices:
-    sizes = (layout.rows, layout.length, layout.inner)
-    return VariantChoices(names, ("scan", *map(size_class, sizes)), layout.rows * layout.length)
+    classes = ("scan", *map(size_class, (layout.rows, layout.length, layout.inner)))
+    return program, choice_of_form(call, candidates, classes, layout.rows * layout.length)
 
 
 def _stages(

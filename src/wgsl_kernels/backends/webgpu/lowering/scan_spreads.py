@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
+from wgsl_kernels.backends.webgpu.tuning.choice import Candidate
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
@@ -95,10 +96,20 @@ def scan_loop(
         run = LONGEST_RUN
         while run > 1 and run * TILE_LANES * layout.total_bytes > TILE_BYTES:
             run //= 2
-        return Instance("templates/scan_tiles.wesl", (*chosen.items(), ("RUN", run)))
-    chosen |= {"GROUP": GROUPS[method], "COLUMNS": method == "columns", "VEC4": method == "fours"}
-    chosen["EVEN"] = method == "fours" and layout.length % 4 == 0
-    return Instance("templates/scan.wesl", tuple(chosen.items()))
+        chosen["RUN"] = run
+    else:
+        chosen["GROUP"] = GROUPS[method]
+        chosen["EVEN"] = method == "fours" and layout.length % 4 == 0
+    path, constants = candidate(method)
+    return Instance(path, (*constants, *chosen.items()))
+
+
+def candidate(method: Method) -> Candidate:
+    """Return the template of a method, and the constants that are chosen."""
+    if method == "tiles":
+        return Candidate("templates/scan_tiles.wesl")
+    constants = ("COLUMNS", method == "columns"), ("VEC4", method == "fours")
+    return Candidate("templates/scan.wesl", constants)
 
 
 def _spread_by(method: Method, layout: ScanLayout) -> ScanSpread:

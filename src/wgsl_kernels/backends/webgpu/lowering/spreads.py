@@ -11,18 +11,22 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
-from wgsl_kernels.backends.webgpu.lowering.walk import BESIDE
+from wgsl_kernels.backends.webgpu.tuning.choice import Candidate
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
 
-ROWS = {"rows": 1, "columns": 4, "eights": 8}
-"""Neighbouring rows of an invocation, by variant."""
 GROUP = 64
 EIGHTS_GROUP = 16
 TEAM = 8  # lanes of a row
+ROWS: Mapping[Variant, int] = {"rows": 1, "columns": 4, "eights": 8, "lanes": 1, "subgroups": 1}
+"""Neighbouring rows of an invocation, by variant."""
+LANES: dict[Variant, int] = {"lanes": GROUP, "subgroups": TEAM}
+"""Invocations that go through a row together, by variant."""
 EIGHTS_PART = 2048
 VEC8_LEAST = 256
 EIGHTS_INVOCATIONS = 256
@@ -120,15 +124,21 @@ def reduce_loop(
     chosen["VECTORS"] = vectors and not is_final
     chosen |= {"JOINS": stage == "apply"} if writes else {}
     chosen |= {} if writes else {"TOTALS": stage == "partial", "FINAL": is_final}
-    name = "normalize" if writes else "reduce"
-    if variant in ("lanes", "subgroups"):
-        chosen |= {"SUBGROUPS": variant == "subgroups"}
+    path, constants = candidate(variant, maps=writes)
+    if variant in LANES:
         chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
-        return Instance(f"templates/{name}_lanes.wesl", tuple(chosen.items()))
-    chosen |= {"SHORT": short}
-    if variant in BESIDE:
-        chosen |= {"ROWS": ROWS[variant], "LINES": lines, "EVEN": even}
-    return Instance(f"templates/{name}.wesl", tuple(chosen.items()))
+    else:
+        chosen |= {"SHORT": short}
+        chosen |= {"LINES": lines, "EVEN": even} if ROWS[variant] > 1 else {}
+    return Instance(path, (*constants, *chosen.items()))
+
+
+def candidate(variant: Variant, *, maps: bool) -> Candidate:
+    """Return the template of a variant, and the constants that are chosen."""
+    name = "normalize" if maps else "reduce"
+    if variant in LANES:
+        return Candidate(f"templates/{name}_lanes.wesl", (("SUBGROUPS", variant == "subgroups"),))
+    return Candidate(f"templates/{name}.wesl", (("ROWS", ROWS[variant]),))
 
 
 def least_parts(count: int) -> int:

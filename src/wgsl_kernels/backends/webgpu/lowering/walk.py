@@ -11,9 +11,6 @@ from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 
-BESIDE = ("columns", "eights")
-"""The variants of which an invocation takes neighbouring rows, whose elements are neighbours."""
-
 
 class Walk:
     """Kept axes, then reduced ones, merged where they lie so.
@@ -75,12 +72,17 @@ class Walk:
             "wk_step": self.step,
         }
 
-    def is_wide(self, variant: str, maps: bool) -> bool:
-        """Say whether the fours that ``variant`` loads and stores lie at multiples of four."""
+    def is_wide(self, rows: int, maps: bool) -> bool:
+        """Say whether the fours that are loaded and stored lie at multiples of four.
+
+        Args:
+            rows: Neighbouring rows of an invocation; of several, elements are neighbours across.
+            maps: Whether fours are stored, too.
+        """
         if self.access == "value" or self.dtype == "complex64" or self.offset % 4:
             return False
         both = [self.own, self.written] if maps else [self.own]
-        if variant in BESIDE:
+        if rows > 1:
             others = [one[: self.kept - 1] + one[self.kept :] for one in both]
             return self.inner % 4 == 0 and all(s % 4 == 0 for one in others for s in one)
         if any(one[self.kept :] != (1,) for one in both):

@@ -14,7 +14,6 @@ from wgsl_kernels.backends.webgpu.composing.forms.totals import held, types_befo
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import show
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
 
 SMALL = 25
 """Elements of a window up to which the loops over it are unrolled."""
@@ -68,18 +66,14 @@ class _WindowTiling:
 
 
 def lower_window(
-    call: ShaderCall,
-    arguments: Sequence[Argument | None],
-    adapter: Adapter,
-    variant: str | None = None,
-) -> Lowered:
+    call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter
+) -> Program:
     """Return the program of a window over its one input: images, or volumes.
 
     Args:
         call: The kernel.
         arguments: Its input.
         adapter: What it is for.
-        variant: There is one way alone.
 
     Raises:
         ShaderError: It does not compose.
@@ -111,7 +105,7 @@ def lower_window(
     if spread.bands == 1:
         text = whole.composed()
         one = build(adapter, whole, text, spread.grid, bound, facts, prologue=prologue)
-        return Program((one,), call.outputs, (0,), configuration), NO_CHOICE
+        return Program((one,), call.outputs, (0,), configuration)
     options = replace(whole.options, stage="partial", loop=spread.loop("partial"))
     first = replace(whole, options=options, epilogue="none")
     options = replace(options, stage="final", loop=spread.loop("final"), wide=False)
@@ -125,7 +119,7 @@ def lower_window(
         build(adapter, last, last.composed(), grid, bound, facts),
     )
     buffers = (output, Spec((-(-nbytes // 4),), "int32"))
-    return Program(dispatches, buffers, (0,), configuration), NO_CHOICE
+    return Program(dispatches, buffers, (0,), configuration)
 
 
 def _check_shape(call: ShaderCall, sliding: Sliding) -> None:

@@ -78,8 +78,7 @@ def multiply(
     candidates = candidates_for(product, layout, gpu.policy)
     read = "float16" if any(one.dtype == "float16" for one in arrays.values()) else dtype
     shape_class = (read, *candidates.shape_class)
-    ways = {n: (one.template, one.configuration) for n, one in candidates.by_name.items()}
-    choice = gpu.product_choice(operands, shape_class, candidates.static, ways)
+    ways = {name: one.candidate for name, one in candidates.by_name.items()}
 
     def run(name: str) -> GpuArray:
         one = candidates.by_name[name]
@@ -87,7 +86,7 @@ def multiply(
         is_whole = one.parts == 1
         to = y if is_whole else gpu.empty((one.parts, *shape), sums)
         gpu.dispatch(
-            one.template,
+            one.candidate.template,
             {**arrays, "y": to},
             slots=operands,
             configuration={
@@ -102,7 +101,8 @@ def multiply(
         )
         return y if is_whole else added(to, y, one.parts)
 
-    return run(gpu.decide(choice, run, product.work))
+    static = candidates.static
+    return run(gpu.choose(shape_class, ways, static, run, product.work, slots=operands))
 
 
 def sum_of_parts(gpu: Gpu, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:

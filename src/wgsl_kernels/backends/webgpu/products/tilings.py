@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
+from wgsl_kernels.backends.webgpu.tuning.choice import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -138,14 +139,19 @@ class Tiling:
     def template(self) -> str:
         return STAGED if self.down else REGISTERS
 
-    def configuration(self) -> dict[str, int | bool]:
-        """Return the template's constants."""
-        found = {**self.layout.configuration(), "TILE_M": self.rows, "TILE_N": self.vec4s}
+    def tuned(self) -> dict[str, int | bool]:
+        """Return the template's constants that the tuner chooses."""
+        found = {"TILE_M": self.rows, "TILE_N": self.vec4s}
         if self.down:
             return {**found, "GROUP_M": self.down}
-        group = LANES_GROUP if self.shares else GROUP
-        own = {"TILE_K": self.depth, "GROUP": group}
-        return {**found, **own, "SHARE": self.shares, "DOWNWARDS": self.shares}
+        return {**found, "SHARE": self.shares, "DOWNWARDS": self.shares}
+
+    def configuration(self) -> dict[str, int | bool]:
+        """Return all of the template's constants."""
+        found = {**self.layout.configuration(), **self.tuned()}
+        if self.down:
+            return found
+        return {**found, "TILE_K": self.depth, "GROUP": LANES_GROUP if self.shares else GROUP}
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +242,16 @@ class ProductTiling:
     """One tiling of one product, ready to be dispatched.
 
     Attributes:
-        template: The template.
-        configuration: Its constants.
+        candidate: The template, those of its constants that are chosen, and whether the sum is
+            split until a device is busy.
+        configuration: All of its constants.
         fields: What it wants to know of sizes and parts.
         groups: Its workgroups.
         parts: How many sums each result is made of.
         iterations: How often an invocation loops.
     """
 
-    template: str
+    candidate: Candidate
     configuration: Mapping[str, int | bool]
     fields: Mapping[str, int]
     groups: int
@@ -258,13 +265,11 @@ class Candidates:
 
     Attributes:
         by_name: Each candidate, by the name that the tuner has for it.
-        names: Their names.
         static: The one that is taken without measuring.
         shape_class: What a choice among them holds for, beside the dtype.
     """
 
     by_name: Mapping[str, ProductTiling]
-    names: tuple[str, ...]
     static: str
     shape_class: tuple[object, ...]
 
@@ -285,12 +290,12 @@ def candidates_for(product: Product, layout: Vec4Axes, policy: Policy) -> Candid
         best = next(one for one in found if one.shares)
     by_name = {one.name: _candidate(product.split(one), one) for one in found}
     if blocks is not None:
-        by_name["split"] = _candidate(blocks, best)
+        by_name["split"] = _candidate(blocks, best, is_split=True)
     sizes = (product.batches, product.rows, product.cols, product.taps, product.channels)
     name = f"{layout.name} unbroken" if product.unbroken else layout.name
     shape_class = (name, *map(size_class, sizes))
     static = best.name if blocks is None else "split"
-    return Candidates(by_name, tuple(by_name), static, shape_class)
+    return Candidates(by_name, static, shape_class)
 
 
 def _split_of(
@@ -319,10 +324,10 @@ def _sharing(product: Product, layout: Vec4Axes) -> list[Tiling]:
     ]
 
 
-def _candidate(split: Product, tiling: Tiling) -> ProductTiling:
+def _candidate(split: Product, tiling: Tiling, *, is_split: bool = False) -> ProductTiling:
     across = 0 if tiling.down else tiling.across(split.rows, split.cols)
     return ProductTiling(
-        tiling.template,
+        Candidate(tiling.template, (*tiling.tuned().items(), ("SPLIT", is_split))),
         tiling.configuration(),
         {**split.fields(), "across": across},
         split.groups(tiling) * split.parts,

@@ -1,31 +1,39 @@
-"""The ways in which one kernel can be done, among which the tuner chooses."""
+"""The configurations in which the work of one form of kernel can be done."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.text.instances import template_hash
+from wgsl_kernels.backends.webgpu.templates.template import hash_of
+from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Program
+    from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, ShapeClass
+
+Lowered = tuple["Program", Choice | None]
+"""A program, and what else there is in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class VariantChoices:
-    """What a choice is about.
+def choice_of_form(
+    call: ShaderCall, candidates: Mapping[str, Candidate], shape_class: ShapeClass, work: int
+) -> Choice | None:
+    """Return the choice among configurations of a form's templates, None where there is but one.
 
-    Attributes:
-        names: The variants that can run, the static choice first.
+    Args:
+        call: The kernel, whose files fill the templates' slots.
+        candidates: The configurations by name, the static one first.
         shape_class: What is alike where the same of them is the fastest.
         work: How many elements the kernel goes through.
-        template: The hash of a template that they are configurations of, beside the kernel's file.
     """
+    if len(candidates) == 1:
+        return None
 
-    names: tuple[str, ...] = ()
-    shape_class: tuple[object, ...] = ()
-    work: int = 0
-    template: str = ""
+    def read(path: str) -> str:
+        return hash_of([template_hash(path), *(facts.text.text for facts in call.source.files)])
 
-
-NO_CHOICE = VariantChoices()
-Lowered = tuple["Program", VariantChoices]
-"""A program, and what else there is in its place."""
+    return Choice(call.kernel, shape_class, candidates, next(iter(candidates)), read, work)

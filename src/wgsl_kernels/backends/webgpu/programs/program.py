@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 Grid = tuple[int, int, int]
 Configuration = tuple[tuple[str, Any], ...]
-"""What was chosen for a program, by name: a variant, into how many parts a row goes."""
+"""What was chosen for a program, by name: a variant, its constants, into how many parts a row goes;
+of several choices one after another."""
 
 
 class BindingResource(NamedTuple):
@@ -280,6 +281,16 @@ class Program:
         """The buffers that are no results."""
         return tuple(one for n, one in enumerate(self.buffers) if n not in self.outputs)
 
+    @property
+    def chosen(self) -> dict[str, str]:
+        """What was chosen for it, as it is shown: in words, by name."""
+        from wgsl_kernels.backends.webgpu.templates.constants import shown  # the language: late
+
+        found: dict[str, list[str]] = {}
+        for name, value in self.configuration:
+            found.setdefault(name, []).append(shown(value))
+        return {name: " + ".join(dict.fromkeys(values)) for name, values in found.items()}
+
     def compact(self) -> Program:
         """Return the same without the buffers that nothing is bound to."""
         bound = {b.place.number for d in self.dispatches for b in d.bindings if b.is_buffer}
@@ -300,7 +311,7 @@ class Program:
         return replace(self, dispatches=tuple(dispatches), buffers=buffers, outputs=outputs)
 
     def __str__(self) -> str:
-        chosen = ", ".join(f"{name} {value}" for name, value in self.configuration)
+        chosen = ", ".join(f"{name} {value}" for name, value in self.chosen.items())
         lines = [f"configuration: {chosen or 'none'}"]
         for number, spec in enumerate(self.buffers):
             what = "result" if number in self.outputs else "temporary"

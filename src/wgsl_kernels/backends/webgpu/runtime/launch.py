@@ -16,7 +16,6 @@ from wgsl_kernels.backends.webgpu.fusion.graph import (
 )
 from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionCall, UndecidedError
 from wgsl_kernels.backends.webgpu.runtime.loaded_kernel import LoadedKernel, bytes_of_entry
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
@@ -362,8 +361,8 @@ class KernelLaunch:
         """
         found: LoadedKernel | Literal[False]
         if self.function is None:
-            program, choices = self._lowered(device, arrays, None, maps)
-            found = LoadedKernel(Loaded(device, program), choices)
+            program, choice = self._lowered(device, arrays, None, maps)
+            found = LoadedKernel(Loaded(device, program), choice)
         elif maps is not None:
             known = self._known(plain, device, arrays)
             if known is False or known.function is not None:
@@ -379,7 +378,7 @@ class KernelLaunch:
                 return False
             found = function is not None and LoadedKernel(
                 Loaded(device, function.program),
-                NO_CHOICE,
+                None,
                 None if function.is_plain else function,
                 function.unfused,
             )
@@ -389,12 +388,12 @@ class KernelLaunch:
         self, device: Device, arrays: Sequence[Any], variant: str | None, maps: Maps | None
     ) -> Lowered:
         assert self.shader is not None
-        program, choices = self.shader.lower(arrays, device, variant)
+        program, choice = self.shader.lower(arrays, device, variant)
         if maps is None:
-            return program, choices
+            return program, choice
         fused = splice(device, program, maps)
         assert fused is not None
-        return fused, choices
+        return fused, choice
 
     def _chosen(
         self, entry: LoadedKernel, inputs: Sequence[Any], maps: Maps | None = None
@@ -402,11 +401,11 @@ class KernelLaunch:
         """Return the variant that the tuner takes; it may measure them all on these inputs."""
         if not entry.is_open:
             return entry.loaded
-        assert self.shader is not None
-        device, choices = entry.loaded.device, entry.choices
+        device, choice = entry.loaded.device, entry.choice
+        assert choice is not None
 
         def named(name: str) -> Loaded:
-            if name == choices.names[0]:
+            if name == choice.static:
                 return entry.loaded
             found = entry.others.get(name)
             if found is None:
@@ -414,12 +413,8 @@ class KernelLaunch:
                 found = entry.others[name] = Loaded(device, program)
             return found
 
-        if entry.choice is None:
-            entry.choice = self.shader.choice_of(choices)
-        name = self.session.tuner.choose(
-            entry.choice, lambda name: self.run_loaded(named(name), inputs), choices.work
-        )
-        return named(name)
+        found = self.session.tuner.choose(choice, lambda name: self.run_loaded(named(name), inputs))
+        return named(found)
 
     def _ask(self, device: Device, arrays: list[Any]) -> None:
         """Find out whether the kernel may be deferred, and whether maps may follow in it.

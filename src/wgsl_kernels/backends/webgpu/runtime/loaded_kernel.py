@@ -6,13 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.fusion.splice import takes_epilogue
-from wgsl_kernels.backends.webgpu.programs.choices import NO_CHOICE
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
-    from wgsl_kernels.backends.webgpu.programs.choices import VariantChoices
     from wgsl_kernels.backends.webgpu.programs.program import Program
     from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram, Unfused
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice
@@ -23,29 +21,28 @@ class LoadedKernel:
 
     Attributes:
         loaded: The program.
-        choices: The variants.
-        has_choice: Whether there are any.
+        choice: The variants, the program's own among them; None where there is but one.
+        has_choice: Whether there are others.
         function: Of a function's program what there is beside one new contiguous result.
         unfused: Where maps are in it, the program without these and they: others can follow.
         others: The programs of the other variants, by name.
     """
 
-    __slots__ = ("choice", "choices", "function", "has_choice", "loaded", "others", "unfused")
+    __slots__ = ("choice", "function", "has_choice", "loaded", "others", "unfused")
 
     def __init__(
         self,
         loaded: Loaded,
-        choices: VariantChoices = NO_CHOICE,
+        choice: Choice | None = None,
         function: FunctionProgram | None = None,
         unfused: Unfused | None = None,
     ) -> None:
         self.loaded = loaded
-        self.choices = choices
-        self.has_choice = len(choices.names) > 1
+        self.choice = choice
+        self.has_choice = choice is not None
         self.function = function
         self.unfused = unfused
         self.others: dict[str, Loaded] = {}
-        self.choice: Choice | None = None
 
     def base(self, maps: Maps) -> tuple[Program, Maps]:
         """Return the program that maps are to be fused into, and all that are to be."""
@@ -63,7 +60,7 @@ class LoadedKernel:
     @property
     def is_open(self) -> bool:
         """Whether the tuner is to be asked: there is a choice, and it is worth measuring."""
-        return self.has_choice and (self.choices.work >= WORTH or is_asked())
+        return self.choice is not None and (self.choice.work >= WORTH or is_asked())
 
 
 def bytes_of_entry(entry: LoadedKernel | Literal[False]) -> int:

@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
+from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
 from wgsl_kernels.backends.webgpu.fusion.graph import HEAVY, LIGHT
-from wgsl_kernels.backends.webgpu.fusion.kinds import kind_of
 from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
 from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
-from wgsl_kernels.backends.webgpu.modules.eligible import can_wait, is_light
+from wgsl_kernels.backends.webgpu.modules.eligible import can_wait, is_light, is_plain
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
-from wgsl_kernels.backends.webgpu.tuning.choice import choice_by_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
-    from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered, VariantChoices
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
+    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.program import Program
+    from wgsl_kernels.engine.values.spec import Spec
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -48,7 +49,7 @@ class ShaderLowering:
         call: ShaderCall,
         form: Form,
         *,
-        lowering: Callable[..., Lowered] | None = None,
+        lowering: Callable[..., Program] | None = None,
         reads: int = UNKNOWN_READS,
     ) -> None:
         """Take also what lowers the call instead of its form, and how often a free one reads."""
@@ -71,17 +72,8 @@ class ShaderLowering:
         """Return the kernel's program for the layouts of these arrays."""
         arguments = arguments_of(arrays, device.largest_binding)
         if self._lowering is not None:
-            return self._lowering(self.call, arguments, device, variant)
+            return self._lowering(self.call, arguments, device), None
         return lower(self.form, self.call, arguments, device, variant, same_buffers(arrays))
-
-    def choice_of(self, choices: VariantChoices) -> Choice:
-        """Return what the tuner is asked; each variant is a configuration of the same files."""
-        source, names = self.call.shader.source, choices.names
-
-        def texts() -> list[str]:
-            return [choices.template, *(facts.text.text for facts in source.files)]
-
-        return choice_by_name(self.call.kernel, choices.shape_class, names, names[0], texts)
 
     def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
         """Say whether the kernel may run later than it is called, on arrays of these layouts.
@@ -112,3 +104,38 @@ class ShaderLowering:
         facts = dict(self.call.attrs)
         self.call.add_facts(facts, [Argument.of(one, n) for n, one in enumerate(arrays)])
         return facts
+
+
+_LAYOUT_FACTS = ("_strides", "_offset")
+_FACTS = ("_shape", "_size", *_LAYOUT_FACTS)
+
+
+def kind_of(
+    shader: ShaderKernel,
+    names: tuple[str, ...],
+    arrays: Sequence[Any],
+    outputs: Sequence[Spec],
+    output_names: Sequence[str],
+    attrs: Mapping[str, Any],
+) -> Kind | None:
+    """Return a map as a part of fused shaders, None where it must run by itself.
+
+    It must where part of its text could not be read, where it reports errors, asks for the rank
+    or the layout of a tensor, or declares variables, overrides or features of its own.
+    """
+    source = shader.source
+    if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(shader):
+        return None
+    dtypes = tuple(one.dtype for one in arrays)
+    fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
+    if any(one.name.endswith(_FACTS) and one.name not in attrs for one in fields):
+        return None
+    given = tuple(one.name for one in fields)
+    key = (source.digest, names, dtypes, output_names[0], outputs[0].dtype)
+    return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
+
+
+def _asks_for_layout(shader: ShaderKernel) -> bool:
+    if shader.params is None:
+        return False
+    return any(name.endswith(_LAYOUT_FACTS) for name in inspect.signature(shader.params).parameters)

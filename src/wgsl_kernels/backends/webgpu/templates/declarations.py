@@ -7,31 +7,12 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.places import text_beside
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-_FORMS = (
-    (r"T|T_\w+", "alias {0} = f32;"),
-    (r"attrs", "var<private> attrs: Attrs;"),
-    (r"\w+_rank", "const {0} = 2u;"),
-    (r"has_\w+", "const {0} = true;"),
-    (r"load_(\w+)_at", "fn {0}(coords: Coords_{1}) -> f32 {{ return 0.0; }}"),
-    (r"load4_(\w+)", "fn {0}(i: u32) -> vec4<f32> {{ return vec4(0.0); }}"),
-    (r"load_(\w+)", "fn {0}(i: u32) -> f32 {{ return 0.0; }}"),
-    (r"Coords_\w+", "alias {0} = array<u32, 2>;"),
-    (r"coords_(\w+)", "fn {0}(i: u32) -> Coords_{1} {{ return Coords_{1}(); }}"),
-    (r"store4_\w+", "fn {0}(i: u32, values: vec4<f32>) {{ }}"),
-    (r"store_\w+", "fn {0}(i: u32, value: f32) {{ }}"),
-    (r"report_index(?:_of_\w+)?", "fn {0}(bad: i32) {{ }}"),
-    (r"hold", "fn hold(x: f32) -> f32 {{ return x; }}"),
-    (r"wk_print_([iu])32", "fn {0}(value: {1}32) {{ }}"),
-    (r"wk_print", "fn wk_print(value: f32) {{ }}"),
-    (r"wk_assert", "fn wk_assert(condition: bool) {{ }}"),
-    (r"wk_nan", "fn wk_nan() -> f32 {{ return bitcast<f32>(0x7fc00000u); }}"),
-    (r"wk_inf", "fn wk_inf() -> f32 {{ return bitcast<f32>(0x7f800000u); }}"),
-)
-"""How a name that the composer has is declared, for tensors of float32."""
+
 _WHOLE = frozenset({"depth", "rows", "cols"})
 
 
@@ -39,11 +20,12 @@ def declarations(module: tree.Module) -> list[str]:
     """Return a declaration for each name that nothing in a module declares."""
     found: dict[str, str] = {}
     wanted = list(dict.fromkeys(use.ident.name for use in names_of(module).unresolved))
+    known = _DECLARED.findall(text_beside(__file__, "declarations.wgsl"))
     for name in wanted:
-        for pattern, form in _FORMS:
-            match = re.fullmatch(pattern, name)
+        for line, declared in known:
+            match = re.fullmatch(declared.replace("TENSOR", r"(\w+)"), name)
             if match is not None:
-                found[name] = form.format(name, *match.groups())
+                found[name] = line.replace("TENSOR", "".join(match.groups()))
                 wanted += [one for one in _NEEDED.findall(found[name]) if one not in wanted]
                 break
     if "params" in wanted:
@@ -55,6 +37,7 @@ def declarations(module: tree.Module) -> list[str]:
     return list(found.values())
 
 
+_DECLARED = re.compile(r"^((?:alias|const|fn|var<private>) (\w+).*)$", re.MULTILINE)
 _NEEDED = re.compile(r"\bCoords_\w+")
 
 

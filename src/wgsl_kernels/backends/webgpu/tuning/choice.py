@@ -1,43 +1,38 @@
-"""What the tuner chooses among: the configurations of templates, by name and by what they are."""
+"""What the tuner chooses among: configurations of templates, by name."""
 
 from __future__ import annotations
 
 import functools
+import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from wgsl_kernels.backends.webgpu.templates.template import hash_of
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 ShapeClass = tuple[object, ...]
-Setting = bool | int | str
-Settings = tuple[tuple[str, Setting], ...]
+Constants = tuple[tuple[str, bool | int], ...]
+Settings = tuple[tuple[str, Any], ...]
 Key = tuple[str, ShapeClass, tuple[str, ...]]
 
+_logger = logging.getLogger("wgsl_kernels")
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A template with one configuration: what identifies a variant beyond its name.
+
+class Candidate(NamedTuple):
+    """One way to do a kernel's work: a template in a configuration.
 
     Attributes:
-        template: The hash of the template's files, the kernel's among them.
-        configuration: The values of its constants.
+        template: Its path; the Python file of a kernel where that alone knows what a name means.
+        constants: The values of those constants that are chosen, and of what else differs; none
+            where the name says it all.
     """
 
     template: str
-    configuration: Settings
+    constants: Constants = ()
 
-    def entry(self, name: str) -> dict[str, Any]:
-        """Return what files hold of it; ``name`` is for people who read them."""
-        settings = dict(self.configuration)
-        return {"variant": name, "template": self.template, "configuration": settings}
-
-    def is_in(self, entry: Mapping[str, Any]) -> bool:
-        """Say whether an entry of a file names this candidate."""
-        settings = dict(self.configuration)
-        return entry.get("template") == self.template and entry.get("configuration") == settings
+    def settings(self, name: str, **more: Any) -> Settings:
+        """Return what programs have of it as ``name``, with what ``more`` was settled for them."""
+        return (("variant", name), *more.items(), *self.constants)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,28 +42,28 @@ class Choice:
     Attributes:
         kernel: The kernel's name.
         shape_class: Small numbers and short words that tell apart what may want another variant.
-        names: The variants that can run.
+        candidates: The variants that can run, by name.
         static: The one that is taken unless another is known to be faster.
-        find: Returns what the names stand for; called once, where files are read or written.
+        hash_of: Returns the hash of a template's files, the kernel's among them; called once for
+            each template, where files are read or written.
+        work: Multiply-adds or elements of one run, about.
     """
 
     kernel: str
     shape_class: ShapeClass
-    names: tuple[str, ...]
+    candidates: Mapping[str, Candidate]
     static: str
-    find: Callable[[], Mapping[str, Candidate]]
+    hash_of: Callable[[str], str]
+    work: float = 0.0
+    names: tuple[str, ...] = field(init=False)
     key: Key = field(init=False)
     """What tells choices apart within a process, where an edited kernel keeps its choices."""
 
     def __post_init__(self) -> None:
-        """Make the key once."""
-        key = (self.kernel, self.shape_class, self.names)
-        object.__setattr__(self, "key", key)
-
-    @functools.cached_property
-    def candidates(self) -> Mapping[str, Candidate]:
-        """What the names stand for."""
-        return self.find()
+        """Make names and key once."""
+        names = tuple(self.candidates)
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "key", (self.kernel, self.shape_class, names))
 
     @property
     def label(self) -> str:
@@ -76,37 +71,35 @@ class Choice:
         words = " ".join(map(str, self.shape_class))
         return f"{self.kernel} {words}: {', '.join(self.names)}"
 
-    def named(self, entry: Mapping[str, Any] | None) -> str | None:
-        """Return the variant that an entry of a file is about, None if none of these."""
+    @functools.cached_property
+    def entries(self) -> Mapping[str, dict[str, Any]]:
+        """What files hold where a variant was chosen, by name, which is for people who read them.
+
+        A variant is told by the hash of its template and its constants.
+        """
+        paths = dict.fromkeys([one.template for one in self.candidates.values()])
+        hashes = {path: self.hash_of(path) for path in paths}
+        return {
+            name: {
+                "variant": name,
+                "template": hashes[path],
+                "configuration": dict(constants) or {"variant": name},
+            }
+            for name, (path, constants) in self.candidates.items()
+        }
+
+    def named(self, entry: Mapping[str, Any] | None, level: int = logging.INFO) -> str | None:
+        """Return the variant that an entry of a file is about; None, and say so, if none of these.
+
+        Args:
+            entry: The entry, if there is one.
+            level: How loud it is said.
+        """
         if entry is None:
             return None
-        found = self.candidates
-        return next((name for name in self.names if found[name].is_in(entry)), None)
-
-    def entry(self, name: str) -> dict[str, Any]:
-        """Return what files hold where ``name`` was chosen."""
-        return self.candidates[name].entry(name)
-
-
-def choice_by_name(
-    kernel: str,
-    shape_class: ShapeClass,
-    names: tuple[str, ...],
-    static: str,
-    texts: Callable[[], Iterable[str]],
-) -> Choice:
-    """Return a choice whose candidates differ in nothing but their names.
-
-    Args:
-        kernel: The kernel's name.
-        shape_class: As `Choice` has it.
-        names: The variants that can run.
-        static: The one of them to take without measuring.
-        texts: Returns the files that they are made of.
-    """
-
-    def candidates() -> Mapping[str, Candidate]:
-        template = hash_of(texts())
-        return {name: Candidate(template, (("variant", name),)) for name in names}
-
-    return Choice(kernel, shape_class, names, static, candidates)
+        for name, own in self.entries.items():
+            if all(own[word] == entry[word] for word in ("template", "configuration")):
+                return name
+        message = "%s: %s, as chosen before, is not taken: its template or configuration differs."
+        _logger.log(level, message, self.label, entry["variant"])
+        return None

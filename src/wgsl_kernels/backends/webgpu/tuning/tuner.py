@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, ShapeClass
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key
 
 WORTH = 1 << 18
 """Multiply-adds or elements below which nothing is measured: the dispatch itself costs more."""
@@ -57,16 +57,12 @@ class Measurement:
     """What was measured for one choice.
 
     Attributes:
-        kernel: The kernel's name.
-        shape_class: What the choice holds for.
-        static: The variant that is taken without measuring.
-        chosen: The one that is taken from now on, or by the next process.
+        choice: The choice.
+        chosen: The variant that is taken from now on, or by the next process.
         seconds: The least time of each variant that ran.
     """
 
-    kernel: str
-    shape_class: ShapeClass
-    static: str
+    choice: Choice
     chosen: str
     seconds: Mapping[str, float]
 
@@ -125,7 +121,7 @@ class Tuner:
     _spent: float = 0.0
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
-    def choose(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
+    def choose(self, choice: Choice, run: Callable[[str], object]) -> str:
         """Return the variant to run, for one choice always the same.
 
         That costs one look in a dictionary. Where measuring is on and nothing is known, the choice
@@ -134,7 +130,6 @@ class Tuner:
         Args:
             choice: The variants, and what the choice among them holds for.
             run: Runs a variant on the arrays at hand, into new arrays, without another effect.
-            work: Multiply-adds or elements of one run, about.
         """
         kernel, names = choice.kernel, choice.names
         for seen in _watching:
@@ -145,7 +140,7 @@ class Tuner:
             return choice.static
         found = self._chosen.get(choice.key)
         if found is None or self._asked is not None:
-            found = self._decide(choice, run, work)
+            found = self._decide(choice, run)
         elif self._later and choice.key in self._later:
             self._measure_for_the_next(choice, run)
         return found
@@ -165,7 +160,7 @@ class Tuner:
             found = {adapter: dict(entries) for adapter, entries in self._loaded.items()}
             own = found.setdefault(words_of(device.info), {})
             own |= {
-                choice.label: choice.entry(self._chosen[key])
+                choice.label: choice.entries[self._chosen[key]]
                 for key, choice in self._asked_for.items()
             }
         return found
@@ -178,13 +173,14 @@ class Tuner:
 
     def state(self) -> Hashable:
         """Return what is equal while `choose` need not be asked again; None where it is to be."""
-        if _watching or _forced or self._asked is not None:
+        if _watching or self._asked is not None:
             return None
         if self._later and time.monotonic() >= self._due:
             self._decided += 1  # so that it is asked, and can measure
             self._wait()
         switches = config.switches(current())
-        return (self._decided, switches["deterministic"], switches["tuning"])
+        forced = tuple(_forced.items())
+        return (self._decided, switches["deterministic"], switches["tuning"], forced)
 
     def renewing(self, seconds: float) -> AbstractContextManager[None]:
         """Measure in this block whatever is asked for, known or not, ``seconds`` at most for each.
@@ -208,7 +204,7 @@ class Tuner:
         finally:
             self._asked = before
 
-    def _decide(self, choice: Choice, run: Callable[[str], object], work: float) -> str:
+    def _decide(self, choice: Choice, run: Callable[[str], object]) -> str:
         device, asked = self.open(), self._asked
         key, static = choice.key, choice.static
         with device.lock, self._lock:  # in this order: who makes a pending array has the device's
@@ -218,12 +214,12 @@ class Tuner:
             found = before or known
             if self._is_measuring:
                 return found or static
-            is_new = work >= WORTH and known is None and key not in self._tried
+            is_new = choice.work >= WORTH and known is None and key not in self._tried
             if asked is not None and (is_renewed or is_new) and not _is_watched(device):
                 self._tried.add(key)
                 measured = self._measure(device, choice, run, asked.seconds, math.inf)
                 found = measured if is_renewed else before or measured
-            elif found is None and work >= WORTH and self._is_on(device):
+            elif found is None and choice.work >= WORTH and self._is_on(device):
                 self._later[key] = time.monotonic() + LATER
                 self._wait()
             chosen = self._chosen[key] = found or static
@@ -235,7 +231,8 @@ class Tuner:
     def _known(self, device: Device, choice: Choice) -> str | None:
         """Return the variant that was loaded, or that the adapter's file has, if it can run."""
         loaded = self._loaded.get(words_of(device.info), {}).get(choice.label)
-        return choice.named(loaded) or choice.named(self._file_of(device).find(choice.label))
+        kept = self._file_of(device).find(choice.label)
+        return choice.named(loaded, logging.WARNING) or choice.named(kept)
 
     def _file_of(self, device: Device) -> TuningFile:
         if self._file is None:
@@ -302,9 +299,8 @@ class Tuner:
             self._is_measuring = False
         chosen = fastest_of(found, static)
         if len(found) > 1:
-            measured = Measurement(choice.kernel, choice.shape_class, static, chosen, found)
-            self.measured.append(measured)
-            self._file_of(device).keep(choice.label, choice.entry(chosen), found)
+            self.measured.append(Measurement(choice, chosen, found))
+            self._file_of(device).keep(choice.label, choice.entries[chosen], found)
             _logger.info("%s runs as %s (of %s)", choice.label, chosen, found)
         return chosen
 

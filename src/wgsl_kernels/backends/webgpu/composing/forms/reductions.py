@@ -1,4 +1,9 @@
-"""Composing reductions: y[row] = finish(combine of lift(x[row, i]) over i), and the rows' maps."""
+"""Composing what combines elements: reductions, scans and windows.
+
+- Reductions: y[row] = finish(combine of lift(x[row, i]) over i), and the maps of rows.
+- Scans: y[row, k] = finish(combine of lift(x[row, i]) over i up to k).
+- Windows: y[place, channel] = finish(combine of lift(x) over the window there).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, add_places
 from wgsl_kernels.backends.webgpu.composing.forms.exchanges import exchanged
 from wgsl_kernels.backends.webgpu.composing.forms.normalizations import add_writes
+from wgsl_kernels.backends.webgpu.composing.forms.totals import held, total_type
+from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
@@ -66,3 +73,45 @@ def add_reduction(reduction: Reduction) -> Function:
         output = composer.outputs[0]
         add_places(composer, output, "y", kept=reduction.kept, neighbours=together)
     return composer.source.functions["combine"]
+
+
+def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> Function:
+    """Add what the templates of scans call; return the author's ``combine``.
+
+    Args:
+        composer: The kernel being composed.
+        stage: ``whole`` does everything at once; ``partial`` writes the total of each part,
+            ``final`` scans a part, beginning with the totals before it.
+        wide: The input is bound as vec4, so that four elements are loaded together.
+
+    Raises:
+        ShaderError: A function of the author's has other types than the form wants.
+    """
+    operand = composer.inputs[0]
+    is_strided = operand.access == "strided"
+    add_elements(composer, stage, wide=wide, strided=is_strided)
+    if is_strided:
+        add_places(composer, operand, "x", kept=operand.rank, begin="wk_at")
+    return composer.source.functions["combine"]
+
+
+def add_window(composer: Composer, stage: Stage, *, wide: bool) -> Function:
+    """Add what the templates of windows call; return the author's ``combine``.
+
+    Args:
+        composer: The kernel being composed.
+        stage: ``whole`` does everything at once; ``partial`` leaves the total of each band of a
+            window, ``final`` joins them.
+        wide: The input is bound as vec4, so that four elements are loaded together.
+
+    Raises:
+        ShaderError: A function of the author's has other types than the form wants.
+    """
+    add_elements(composer, stage, wide=wide)
+    composer.assembly.helpers["wk_held"] = lambda: _held(composer)
+    return composer.source.functions["combine"]
+
+
+def _held(composer: Composer) -> str:
+    value = held(composer.layouts, composer.types.of(total_type(composer)), "total")
+    return fill_slot("templates/window_slots.wesl", "wk_held", [f"return {value};"])

@@ -171,6 +171,11 @@ def text_of_module(path: str) -> Text:
     return _opened(path).text
 
 
+def template_hash(path: str) -> str:
+    """Return what tells one of our templates from others, by the texts of its files."""
+    return _opened(path).template.hash
+
+
 @dataclass(frozen=True, slots=True)
 class _OpenTemplate:
     """A template, and what its text and its slots declare.

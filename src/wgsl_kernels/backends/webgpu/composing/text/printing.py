@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.wgsl.instrument.rewrite import PRINT
 from wgsl_kernels.wgsl.lint.remarks import functions_of
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, TextBuilder, WrittenText
@@ -45,5 +46,5 @@ def with_typed_prints(source_map: SourceMap) -> SourceMap:
     text.quote(written, Span(0, len(composed.text)), edits)
     for name, type_name in needed.items():
         if name not in module.functions:
-            text.generate(f"\nfn {name}(value: {type_name}) {{\n}}\n")
+            text.generate("\n" + written_function(name, {"value": type_name}, None))
     return text.finish()

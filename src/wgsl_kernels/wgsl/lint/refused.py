@@ -1,0 +1,203 @@
+"""What compilers refuse though all types fit: by place in memory, by stage, by constants."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+from wgsl_kernels.wgsl.lint.remarks import (
+    Remark,
+    builtin_named,
+    constants_of,
+    functions_of,
+    root_of,
+)
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.kinds import (
+    INTEGERS,
+    Array,
+    Matrix,
+    Pointer,
+    Reference,
+    Scalar,
+    Vector,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.types.constants import ConstantValues
+    from wgsl_kernels.wgsl.types.infer import Types
+
+_BUILTIN_VALUES = (
+    "global_invocation_id",
+    "local_invocation_id",
+    "local_invocation_index",
+    "num_workgroups",
+    "subgroup_invocation_id",
+    "subgroup_size",
+    "workgroup_id",
+)
+_WIDE = {"f64": "f32", "i64": "i32", "u64": "u32"}
+_OF_FRAGMENTS = ("dpdx", "dpdy", "fwidth", "textureSample")
+"""How the names of functions begin that need the neighbours of a fragment."""
+
+
+def refusals(module: tree.Module, types: Types, names: Names) -> Iterator[Remark]:
+    """Yield what a compute shader's compiler refuses, each with what to write."""
+    constants = constants_of(module)
+    for function in functions_of(module):
+        yield from _parameters(function)
+        assert isinstance(function.body, tree.CompoundStatement)
+        yield from _redeclared(_declared(function.body), [one.name for one in function.parameters])
+    own = module.functions
+    bodies = {id(one.body) for one in functions_of(module)}
+    for declaration in module.declarations:
+        for node in descendants(declaration):
+            if isinstance(node, tree.Index):
+                yield from _outside(node, types, constants)
+            elif isinstance(node, (tree.Assign, tree.IncrementStatement)):
+                yield from _read_alone(node, types)
+            elif isinstance(node, tree.Call) and node.callee.name not in own:
+                yield from _of_fragments(node)
+            elif isinstance(node, tree.Jump) and node.keyword == "discard":
+                words = "discard is for fragment shaders. Write return, and store nothing."
+                yield Remark("does-not-compile", words, node.span)
+            elif isinstance(node, tree.Unary) and node.operator == "*":
+                yield from _not_through_pointer(node, types)
+            elif isinstance(node, tree.Value) and node.keyword == "const":
+                yield from _not_constant(node, names)
+            elif isinstance(node, tree.Switch):
+                yield from _selector(node, types)
+            elif isinstance(node, tree.CompoundStatement) and id(node) not in bodies:
+                yield from _redeclared(_declared(node))
+            elif isinstance(node, tree.Name) and node.name in _WIDE:
+                words = f"WGSL has no type {node.name!r}. Write {_WIDE[node.name]}."
+                yield Remark("unknown-name", words, node.span)
+
+
+def _declared(block: tree.CompoundStatement) -> list[tree.Var | tree.Value]:
+    return [one for one in block.statements if isinstance(one, (tree.Var, tree.Value))]
+
+
+def _redeclared(
+    declared: Sequence[tree.Var | tree.Value], before: Sequence[str] = ()
+) -> Iterator[Remark]:
+    """Yield names that are given a second time in one scope."""
+    seen = set(before)
+    for one in declared:
+        name = one.ident.name
+        if name in seen:
+            words = f"{name} is declared before, in the same scope. Take another name."
+            yield Remark("does-not-compile", words, one.ident.span)
+        seen.add(name)
+
+
+def _parameters(function: tree.Function) -> Iterator[Remark]:
+    """Yield pointers that no function takes, and built-in values that there are not."""
+    for one in function.parameters:
+        space = one.type.templates[0] if one.type.templates else None
+        name = one.ident.name
+        if one.type.name == "ptr" and isinstance(space, tree.Name) and space.name in _SHARED:
+            words = (
+                f"{name} points to {_SHARED[space.name]}, and a function takes pointers to "
+                "function and private memory alone. Name the variable in the function, and pass "
+                "an index."
+            )
+            yield Remark("does-not-compile", words, one.ident.span)
+        if function.is_entry:
+            yield from _builtin(one)
+
+
+_SHARED = {
+    "workgroup": "workgroup memory",
+    "storage": "a storage buffer",
+    "uniform": "a uniform buffer",
+}
+
+
+def _builtin(parameter: tree.Parameter) -> Iterator[Remark]:
+    asked = builtin_named(parameter)
+    if not asked or asked in _BUILTIN_VALUES:
+        return
+    near = difflib.get_close_matches(asked, _BUILTIN_VALUES, n=1)
+    hint = f"Did you mean {near[0]!r}?" if near else f"There are {', '.join(_BUILTIN_VALUES)}."
+    words = f"a compute shader has no built-in value {asked!r}. {hint}"
+    for one in parameter.attributes:
+        if one.name == "builtin" and one.arguments:
+            yield Remark("unknown-name", words, one.arguments[0].span)
+
+
+def _outside(node: tree.Index, types: Types, constants: ConstantValues) -> Iterator[Remark]:
+    """Yield an index that is known before the shader runs, and outside of what it is into."""
+    index = constants.number_or_none(node.index)
+    base = types.value_of(node.base)
+    if isinstance(base, Pointer):
+        base = base.store
+    length = {Vector: "size", Matrix: "columns", Array: "count"}.get(type(base), "")
+    size = getattr(base, length, None)
+    if index is None or not isinstance(size, int) or 0 <= index < size:
+        return
+    what = "columns" if isinstance(base, Matrix) else "elements"
+    words = f"index {index:g} is outside of {base}, which has the {what} 0 to {size - 1}."
+    yield Remark("does-not-compile", words, node.index.span)
+
+
+def _read_alone(node: tree.Assign | tree.IncrementStatement, types: Types) -> Iterator[Remark]:
+    """Yield what is written to though it is bound for reading."""
+    target = None if node.target is None else types.of(node.target)
+    root = None if node.target is None else root_of(node.target)
+    if not isinstance(target, Reference) or target.access != "read" or root is None:
+        return
+    what = "a uniform" if target.space == "uniform" else "an input, bound as var<storage, read>"
+    words = (
+        f"{root.name} is {what}, and cannot be written to. Write to the output, or copy what is "
+        "changed to a var."
+    )
+    yield Remark("immutable", words, root.span)
+
+
+def _of_fragments(node: tree.Call) -> Iterator[Remark]:
+    name = node.callee.name
+    if not name.startswith(_OF_FRAGMENTS):
+        return
+    remedy = "Tensors are arrays: read their elements by index."
+    if not name.startswith("texture"):
+        remedy = "Subtract neighbours: load_x_at of a map, or x[i + 1u] - x[i]."
+    words = f"{name} is for fragment shaders, and this is a compute shader. {remedy}"
+    yield Remark("does-not-compile", words, node.callee.span)
+
+
+def _not_through_pointer(node: tree.Unary, types: Types) -> Iterator[Remark]:
+    found = types.value_of(node.operand)
+    if found is None or isinstance(found, Pointer):
+        return
+    words = (
+        f"* reads through a pointer, and this is {found}. Leave it out, or write pow(x, y) for **."
+    )
+    yield Remark("wrong-type", words, Span(node.begin, node.begin + 1))
+
+
+def _not_constant(node: tree.Value, names: Names) -> Iterator[Remark]:
+    """Yield what a const is made of that is known only while the shader runs."""
+    for use in names.uses:
+        symbol = use.symbol
+        inside = node.value is not None and node.value.begin <= use.ident.begin < node.value.end
+        if inside and symbol is not None and symbol.kind in ("let", "override", "parameter", "var"):
+            words = (
+                f"{node.name} is a const, which is known before the shader runs, and {symbol.name} "
+                "is not. Write let."
+            )
+            yield Remark("does-not-compile", words, use.ident.span)
+            return
+
+
+def _selector(node: tree.Switch, types: Types) -> Iterator[Remark]:
+    found = types.value_of(node.selector)
+    if found is not None and not (isinstance(found, Scalar) and found.name in INTEGERS):
+        inner = node.selector.inner if isinstance(node.selector, tree.Paren) else node.selector
+        words = f"switch takes an integer, and this is {found}. Write if, or convert it to i32."
+        yield Remark("wrong-type", words, inner.span)
