@@ -301,3 +301,33 @@ def test_show_says_what_a_gradient_costs_and_an_edit_changes_it(tmp_path: Any) -
         apart = xs[0][..., None, :] - xs[1]
         want = (2 * apart if written == text else np.cos(apart)).sum(-2)
         np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"), [("cpu", "the CPU kernel"), ("gradient", "the gradient")]
+)
+def test_a_refusal_says_what_was_to_be_derived(asked: Any, wanted: str) -> None:
+    text = TEXTS["with a bias"].replace("found * found", "found * f32(bias[col + 1u])")
+    options: dict[str, Any] = {asked: "derive"}
+    words = (
+        f"Twice: {wanted} cannot be derived: finish reads bias a second time, .* keep it in a let"
+    )
+    with pytest.raises(wk.ShaderError, match=words):
+        wk.wgsl_kernel("Twice", text, form="product", params=fields, **options)
+
+
+def test_an_input_that_is_read_in_part_is_refused_in_the_words_of_what_was_asked() -> None:
+    """The CPU kernel is derived, and so is the gradient of one that is written by hand."""
+    f = register(X + C.replace("k * params.cols", "2u * k * params.cols"))
+    xs = [wk.tensor(one) for one in inputs(X + C, (3,))]
+    said = "^Derived: the CPU kernel is derived where each"
+    with wk.use_backend("cpu"), pytest.raises(wk.ShapeError, match=said):
+        f(*xs)
+    wk.register_kernel("Derived", "cpu", lambda x, c, scale=0.5: x[:, :2] @ c[:2], override=True)
+    wk.wgsl_kernel(
+        "Derived", X + C, form="product", params=lambda x_shape: {"depth": 2}, gradient="derive",
+        override=True,
+    )  # fmt: skip
+    said = "^Derived: the gradient that is derived from its shader failed: Derived: the gradient is"
+    with wk.use_backend("cpu"), pytest.raises(wk.ShapeError, match=said):
+        wk.grad(lambda x: wk.sum(f(x, xs[1])))(xs[0])

@@ -3,7 +3,7 @@
 A file begins with what is wrong and with lines ``// name: value`` that say how it is registered:
 ``finds`` the codes (any of them will do), ``cpu`` the right formula, ``shapes``, and where needed
 ``sig``, ``y``, ``attrs``, ``grad``, ``groups``, ``init``, ``dtype``, ``low``, ``high``, ``values``,
-``f``, ``rtol``, ``atol``, ``ulp``.
+``f``, ``form``, ``domain``, ``rtol``, ``atol``, ``ulp``.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Wrong:
         ]
         inner = f"lambda {', '.join(names)}{', *' if attrs else ''}{keywords}: {self.facts['cpu']}"
         wk.register_kernel(self.name, "cpu", eval(inner, {"np": np}), signature=signature)
-        options = {one: self.value(one) for one in ("groups", "init") if one in self.facts}
+        options = {one: self.value(one) for one in ("form", "groups", "init") if one in self.facts}
         with warnings.catch_warnings():
             if "warns" in self.facts:
                 warnings.simplefilter("ignore", RuntimeWarning)
@@ -129,7 +129,7 @@ class Wrong:
         shapes = shapes if isinstance(shapes[0], tuple) else (shapes,)
         facts = {
             one: self.value(one)
-            for one in ("low", "high", "rtol", "atol", "ulp")
+            for one in ("domain", "low", "high", "rtol", "atol", "ulp")
             if one in self.facts
         }
         values = (np.array(self.value("values")),) if "values" in self.facts else None

@@ -188,7 +188,7 @@ def check_program(program: KernelScript, asked: CheckOptions) -> Verdict:
     program.run()
     verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
     verdict.known = list(program.kernels)
-    verdict.others += [*program.findings, *program.unsampled()]
+    verdict.others += [*program.findings, *program.unused()]
     if choose_adapter() is None:  # then nothing is composed
         verdict.others += [found for one in program.kernels for found in lint_kernel(one)]
     elif "webgpu" in asked.backends:

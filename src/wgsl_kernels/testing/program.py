@@ -10,17 +10,23 @@ import traceback
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.suggestions import nearest
+from wgsl_kernels.engine.registry.gradients import gradient_rules
+from wgsl_kernels.engine.registry.registry import kernel_names, kernel_table
+from wgsl_kernels.engine.registry.signature import signature_table
 from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels, samples_of
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from types import TracebackType
+
+    from wgsl_kernels.engine.environment.origin import Origin
 
 RUN_NAME = "<check>"
 """What ``__name__`` is in the file."""
@@ -32,7 +38,8 @@ class KernelScript:
 
     Attributes:
         path: The file.
-        kernels: The kernels that it registered, in order.
+        kernels: The kernels that it registered, in order, but for gradients that are derived: they
+            are judged by the samples of their ops.
         findings: Why it did not run to its end.
         modules: The modules beside it that it imported.
     """
@@ -42,6 +49,7 @@ class KernelScript:
     findings: tuple[Finding, ...] = ()
     modules: tuple[str, ...] = ()
     _before: Snapshot | None = field(default=None, repr=False)
+    _others: dict[str, list[Any]] = field(default_factory=dict[str, "list[Any]"], repr=False)
 
     @classmethod
     def at(cls, path: Path, command: str = "check") -> KernelScript:
@@ -87,8 +95,10 @@ class KernelScript:
             if str(getattr(sys.modules[name], "__file__", None) or "").startswith(folder)
         )
         added = [name for name in sampled_kernels() if name not in known]
-        own = [*before.kernels(), *added]
-        self.kernels = tuple(dict.fromkeys(own))
+        own = [one for one in before.kernels() if one in added or not _is_made(one)]
+        self.kernels = tuple(dict.fromkeys([*own, *added]))
+        changed = before.changed()
+        self._others = {kind: changed[kind] for kind in ("signature", "gradient")}
 
     def drop(self) -> None:
         """Take out of the registries what the last run has registered."""
@@ -101,14 +111,41 @@ class KernelScript:
             sys.modules.pop(name, None)
         self._before, self.kernels, self.modules = None, (), ()
 
-    def unsampled(self) -> list[Finding]:
-        """Return a finding for each kernel that nothing tries."""
+    def unused(self) -> list[Finding]:
+        """Return a finding for each kernel that nothing tries, and for what no kernel has."""
         words = "has no samples. Write wk.testing.add_samples({0!r}, Sample({0!r}, f, shapes))."
-        return [
+        untried = [
             Finding("no-samples", words.format(name), name, str(self.path))
             for name in self.kernels
             if not samples_of(name)
         ]
+        tables: dict[str, Mapping[str, Any]] = {
+            "signature": signature_table(),
+            "gradient": gradient_rules(),
+        }
+        vain = [
+            _in_vain(kind, name, tables[kind][name].origin, self.kernels)
+            for kind, names in self._others.items()
+            for name in names
+            if name in tables[kind] and name not in kernel_names() and not self.findings
+        ]
+        return [*untried, *vain]
+
+
+def _in_vain(kind: str, name: str, origin: Origin, kernels: Sequence[str]) -> Finding:
+    """Return the finding for a signature or a gradient of a name that no kernel has."""
+    near = nearest(name, kernels)
+    words = f"no kernel is called {name!r}, of which this is the {kind}."
+    words += f" Did you mean {near!r}?" if near else ""
+    return Finding("no-such-kernel", words, name, origin.file, origin.line)
+
+
+def _is_made(name: str) -> bool:
+    """Say whether a kernel was made of another's shader."""
+    from wgsl_kernels.backends.derived.maps import MadeShader  # only where kernels are checked
+
+    found = [one.func for (own, _), one in kernel_table().items() if own == name]
+    return any(isinstance(one, MadeShader) for one in found)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
+from wgsl_kernels.wgsl.syntax.places import pointed
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 from wgsl_kernels.wgsl.syntax.tree import Function, Name
@@ -122,8 +123,7 @@ class Derivation:
         if not 0 <= begin < len(composed.text):
             return self.source.point(message, self.source.functions["init"])
         place = composed.place(begin)
-        text, origin = self._whole.origin(place.line, place.column)
-        return text.point(message, text.offset(origin.line, origin.column))
+        return pointed(*self._whole.origin(place.line, place.column), message)
 
     def _derived(self, wanted: str, derive: Callable[[], _T]) -> _T:
         try:

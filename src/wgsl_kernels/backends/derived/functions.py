@@ -11,8 +11,10 @@ from wgsl_kernels.backends.derived.library import LEAVES
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.simulator.domains import float32, float64
 from wgsl_kernels.simulator.masks import Cell
-from wgsl_kernels.simulator.module import ModuleCompiler
+from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
+from wgsl_kernels.simulator.statements import MOST_ROUNDS
+from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.types.kinds import Scalar, Vector
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Text
 
 _SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
+
+_ENDLESS = f"this loop does not end: it was stopped after {MOST_ROUNDS:,} rounds."
 
 
 def scalar_of_dtype(dtype: str) -> str:
@@ -67,12 +71,16 @@ class NumpyFunctions:
 
     @contextmanager
     def with_attributes(self, attrs: Mapping[str, Any]) -> Iterator[Callable[..., Any]]:
-        """Set the attributes; give what calls functions by name."""
+        """Set the attributes; give what calls functions by name.
+
+        Raises:
+            ShaderError: A loop does not end; the message points at it.
+        """
         module = self._module
         module.globals.update(module.first_values())
         if "attrs" in module.variables:
             module.globals[module.private("attrs")] = Cell(self._attributes(attrs))
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), self._refusals():
             yield self._call
 
     @contextmanager
@@ -82,6 +90,9 @@ class NumpyFunctions:
         except RefusedError as error:
             message = self._point(error.message, error.begin)
             raise ShaderError(f"{self._kernel}: {message}") from None
+        except EndlessLoopError as error:
+            message = self._point(_ENDLESS, error.begin)
+            raise coded("runaway-loop", f"{self._kernel}: {message}") from None
 
     def _call(self, name: str, *given: Any) -> Any:
         return self._module.globals[self._module.function(name)](True, *given)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import op_of
@@ -24,6 +24,7 @@ from wgsl_kernels.backends.derived.maps import (
     map_twins,
 )
 from wgsl_kernels.backends.derived.products import (
+    DerivedProduct,
     product_gradients,
     product_inputs,
     product_text,
@@ -33,13 +34,20 @@ from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import numpy as np
+
     from wgsl_kernels.backends.derived.twins import Twin
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.engine.registry.gradients import GradientRule
+    from wgsl_kernels.engine.tensors.tensor import Tensor
+
+    Array = np.ndarray[Any, Any]
 
 
 def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -84,18 +92,39 @@ def gradient_text(shader: ShaderKernel | ProductForm, wanted: str) -> str:
     return map_text(shader, wanted)
 
 
-def twins_of(shader: ShaderKernel) -> Mapping[str, Twin | GradientTwin | WindowTwin]:
+def twins_of(
+    shader: ShaderKernel | ProductForm,
+) -> Mapping[str, Twin | GradientTwin | WindowTwin | ProductGradientTwin]:
     """Return the gradient by each float input, as CPU kernels.
 
     Raises:
         ShaderError: It cannot be derived; the message points at the reason.
     """
+    if isinstance(shader, ProductForm):
+        product = DerivedProduct(shader)
+        product.check(has_gradient=True)
+        return {wgsl_name(one): ProductGradientTwin(product, one) for one in product_inputs(shader)}
     form = form_of(shader)
     if form is not None:
         twin = WindowTwin if form == "window" else GradientTwin
         return {one: twin(shader, one) for one in float_elements(shader)}
     _check_map(shader)
     return map_twins(shader)
+
+
+class ProductGradientTwin:
+    """The gradient of a product by one input, on NumPy; the kernels that it runs are registered."""
+
+    def __init__(self, product: DerivedProduct, wanted: str) -> None:
+        """Take a product and an input."""
+        self.shader, self._product, self._wanted = product.form, product, wanted
+
+    def __call__(self, dy: Array, *arrays: Array, **attrs: Any) -> Array:
+        """Return the gradient, in the shape of the input; ``cpu`` is active."""
+        names = [wgsl_name(one) for one in self.shader.names()]
+        found = product_gradients(self._product, tensor(dy), *map(tensor, arrays), **attrs)
+        gradient: Tensor = found[names.index(self._wanted)]()
+        return gradient.numpy()
 
 
 def is_derived(rule: GradientRule) -> bool:

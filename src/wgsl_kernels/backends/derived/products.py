@@ -141,12 +141,14 @@ class DerivedProduct:
 
     Attributes:
         form: The product.
+        wanted: What is derived, in the words of messages.
         said: What its file says, by its text.
         made: Its kernels, by the types of the fields.
         registered: Those that the registry has.
     """
 
     form: ProductForm
+    wanted: str = "the gradient"
     said: dict[str, ProductText] = field(default_factory=dict[str, "ProductText"])
     made: dict[Types, ProductParts] = field(default_factory=dict[Types, "ProductParts"])
     registered: ProductParts | None = None
@@ -222,8 +224,10 @@ class DerivedProduct:
             strides: Affine = read.strides(of)
             shape = given[self.input_of(read)].shape
             views[read.function.name, read.input] = IndexedView.of(
-                self.form.name, read, shape, lengths, strides
-            )
+                f"{self.form.name}: {self.wanted} is derived where each element of an input is "
+                "read once, or again along an axis",
+                read, shape, lengths, strides,
+            )  # fmt: skip
         spec = spec.like(dtype="float64") if is_double else spec
         return ProductCall(spec, sizes, views, fields, self.parts(fields))
 
@@ -236,7 +240,7 @@ class DerivedProduct:
             return derive()
         except NotDerivableError as error:
             file, name = self.form.file(), self.form.name
-            message = f"{name}: it cannot be derived: {error.message}"
+            message = f"{name}: {self.wanted} cannot be derived: {error.message}"
             if 0 <= error.begin < len(file.text.text):
                 raise ShaderError(file.text.point(message, error.begin)) from None
             raise ShaderError(f"{file.text.file}: {message}") from None
@@ -383,7 +387,7 @@ def derive_product_cpu(form: ProductForm) -> Callable[[bool], None]:
     Raises:
         ShaderError: It does what does not run on NumPy; the message points at the line.
     """
-    product = DerivedProduct(form)
+    product = DerivedProduct(form, "the CPU kernel")
     product.check(has_gradient=False)
     twin = ProductTwin(product)
     kernel = Kernel(form.name, "cpu", twin, form.origin, names=form.names, files=[form])

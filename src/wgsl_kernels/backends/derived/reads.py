@@ -142,7 +142,10 @@ def reads_of(function: tree.Function, first: int, outside: Collection[str]) -> l
     seen: set[str] = set()
     for one in found:
         if one.input in seen:
-            message = f"{function.name} reads {one.input} more than once; one element is followed."
+            message = (
+                f"{function.name} reads {one.input} a second time, and one element of each input "
+                "is followed. Where both are the same, keep it in a let."
+            )
             raise NotDerivableError(message, one.node.begin)
         seen.add(one.input)
     return found
@@ -204,9 +207,16 @@ class IndexedView:
 
     @classmethod
     def of(
-        cls, kernel: str, read: Read, shape: Sequence[int], sizes: Sequence[int], strides: Affine
+        cls, rule: str, read: Read, shape: Sequence[int], sizes: Sequence[int], strides: Affine
     ) -> IndexedView:
         """Return the view of an input of a shape, for three lengths.
+
+        Args:
+            rule: What to say of what may be read, where it is not.
+            read: How it is read.
+            shape: The input's shape.
+            sizes: The three lengths.
+            strides: The offset of what is read first, and the step along each.
 
         Raises:
             ShapeError: It does not have each element of the input once.
@@ -225,9 +235,8 @@ class IndexedView:
                 step *= lengths[at]
         if not is_whole:
             raise ShapeError(
-                f"{kernel}: {read.function.name} reads {read.input}, {show(tuple(shape))}, from "
-                f"{offset} at strides {show(tuple(along))} for {show(tuple(sizes))} elements; a "
-                "derived gradient wants each element of it read once, or again along an axis."
+                f"{rule}; {read.function.name} reads {read.input}, {show(tuple(shape))}, from "
+                f"{offset} at strides {show(tuple(along))} for {show(tuple(sizes))} elements."
             )
         return cls(tuple(axes), tuple(lengths))
 

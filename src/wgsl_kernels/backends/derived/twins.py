@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.places import Span, pointed
 from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 
 if TYPE_CHECKING:
@@ -111,8 +111,7 @@ class CompiledMap:
 
 def _point(whole: SourceMap, message: str, begin: int) -> str:
     place = whole.composed.place(begin)
-    text, place = whole.origin(place.line, place.column)
-    return text.point(message, text.offset(place.line, place.column))
+    return pointed(*whole.origin(place.line, place.column), message)
 
 
 def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:

@@ -12,11 +12,14 @@ import numpy as np
 
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
+from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +37,7 @@ class Case:
             zeros of the other sign.
         is_unforeseen: Whether a bound that the sample states may not know of such a call.
         is_meant: Whether a signature that takes the call must say the shape that comes of it; one
-            may take lengths that do not fit each other, or an attribute of 0, unasked.
+            may take an attribute of 0, or of the other sign, unasked.
     """
 
     sample: Sample
@@ -88,12 +91,12 @@ GROSS = 2.0**-7
 """What a result may be off, of itself and of 1, where no bound is known to hold."""
 
 
-def grossly(sample: Sample, least: float = 1.0) -> Sample:
+def grossly(sample: Sample, least: float = 1.0, part: float = GROSS) -> Sample:
     """Return a sample whose results are held to what no roundings explain.
 
-    That is 1 part in 128 of them, or of ``least``.
+    That is 1 part in 128 of them, or of ``least``, or another part.
     """
-    return replace(sample, bound=None, rtol=GROSS, atol=GROSS * least, ulp=None)
+    return replace(sample, bound=None, rtol=part, atol=part * least, ulp=None)
 
 
 def varied(sample: Sample) -> Iterator[Case]:
@@ -101,17 +104,22 @@ def varied(sample: Sample) -> Iterator[Case]:
 
     Those that its function has defaults for are varied, too; the signature may refuse a value.
     """
-    parameters = parameters_of(inspect.unwrap(sample.f))
-    defaults = {one: parameters.defaults.get(one) for one in parameters.keyword_only}
     arrays = tuple(arrays_for(sample))
     rank = max((one.ndim for one in arrays), default=0)
-    for name, value in {**defaults, **sample.attrs}.items():
+    for name, value in attributes_of(sample).items():
         for other in _others(name, value, rank):
             changed = replace(sample, attrs={**sample.attrs, name: other})
             if sample.bound is not None:
                 changed = grossly(changed)
             is_meant = isinstance(other, (bool, tuple)) or name in AXES or other > 0
             yield Case(changed, f"{name}={other}", arrays, is_unforeseen=True, is_meant=is_meant)
+
+
+def attributes_of(sample: Sample) -> dict[str, Any]:
+    """Return the attributes that a sample has, and those that its function has defaults for."""
+    parameters = parameters_of(inspect.unwrap(sample.f))
+    defaults = {one: parameters.defaults.get(one) for one in parameters.keyword_only}
+    return {**defaults, **sample.attrs}
 
 
 AXES = ("axis", "dim", "axes")
@@ -170,3 +178,33 @@ def is_complex_all_through(case: Case) -> bool:
         return False
     with quiet():
         return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
+
+
+def behind_another(values: Array) -> Tensor:
+    """Return the values behind others, in one buffer."""
+    if values.ndim == 0 or values.dtype == object:
+        return tensor(values)
+    poison = np.full_like(values[:1], np.nan if values.dtype.kind in "fc" else 1)
+    if not poison.size:
+        return tensor(values)
+    return tensor(np.concatenate([poison, values]))[1:]
+
+
+def with_equal_rows(case: Case) -> Case | None:
+    """Return the case with inputs that are equal along their first axis."""
+    if not any(one.ndim and one.shape[0] > 1 and one.dtype != object for one in case.arrays):
+        return None
+    if case.sample.values is not None:
+        return None
+    arrays = tuple(
+        np.broadcast_to(one[:1], one.shape).copy() if one.ndim else one for one in case.arrays
+    )
+    return Case(case.sample, "broadcast", arrays)
+
+
+def as_one_row(values: Array) -> Tensor:
+    """Return equal rows as one row that is seen several times."""
+    is_view = values.ndim and values.shape[0] > 1 and values.dtype != object
+    if not is_view or not (values == values[:1]).all():
+        return tensor(values)
+    return shape_ops.broadcast_to(tensor(values[:1].copy()), values.shape)

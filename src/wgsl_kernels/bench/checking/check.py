@@ -23,6 +23,8 @@ from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
+from wgsl_kernels.bench.laws.combined import combined_by
+from wgsl_kernels.bench.laws.laws import broken_laws
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.report import Row
@@ -82,7 +84,8 @@ class _KernelCheck:
         on_gpu = tuple(one for one, held in self.holding if "webgpu" in held)
         self.whole = Subject(name, samples, backends)
         self.on_gpu = Subject(name, on_gpu, backends)
-        self.cases = 0
+        self.cases, self.is_lawful = 0, True
+        self.is_endless = False
         step = max(1, -(-len(samples) // THOROUGH))
         self.thorough = {id(one) for one in samples[::step]}
 
@@ -115,10 +118,16 @@ class _KernelCheck:
         ]
 
     def _of_sample(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
+        if self.is_endless:
+            return  # whatever runs it again takes as long, and says the same
         right_on: dict[str, bool] = {}
         is_endless = False
         if "right" in self.sections:
             ran = right.ran(self.whole, sample)
+            if right.is_ended(ran):
+                self.is_endless = True
+                yield self.row("right", "forward", sample.id, "cpu", lambda: ran)
+                return
             for backend in backends:
                 row = self._forward(sample, backend).with_findings(ran)
                 is_ended = right.is_ended(row.findings)
@@ -135,6 +144,8 @@ class _KernelCheck:
                 yield from self._generated(sample)
         if is_endless:
             return  # whatever runs it again takes as long, and says the same
+        if "right" in self.sections and id(sample) in self.thorough and not self.case:
+            yield from self._laws(sample)
         raised = False
         if "gradient" in self.sections and has_gradient(sample) and not self.case:
             for row in self._gradients(sample, backends):
@@ -187,6 +198,7 @@ class _KernelCheck:
             ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
+            ("rows", lambda: right.rows(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),
@@ -199,6 +211,22 @@ class _KernelCheck:
             if self.cases or row.findings:
                 noun = "case" if self.cases == 1 else "cases"
                 yield replace(row, note=row.note or f"{self.cases} {noun}")
+
+    def _laws(self, sample: Sample) -> Iterator[Row]:
+        """Yield the row of what init and combine promise; one sample that breaks it is enough."""
+        combined = combined_by(sample)
+        if combined is None or not self.is_lawful:
+            return
+
+        def find() -> list[Finding]:
+            try:
+                return broken_laws(sample, combined)
+            except Exception:  # what does not run on NumPy is not tried, or raises elsewhere, too
+                return []
+
+        row = self.row("right", "laws", sample.id, "cpu", find)
+        self.is_lawful = row.passed
+        yield row
 
     def _gathered(self, found: Iterator[list[Finding]]) -> list[Finding]:
         """Return the findings of cases, the first of each code, and count the cases."""

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.backends.derived.gradients import is_derived, twins_of
+from wgsl_kernels.backends.derived.gradients import ProductGradientTwin, is_derived, twins_of
 from wgsl_kernels.backends.derived.host_kernels import GradientTwin
 from wgsl_kernels.backends.derived.windows import WindowTwin
+from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.products.form import ProductForm
+from wgsl_kernels.bench.laws.combined import kernel_call
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
-from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.engine.registry.gradients import find_rule
-from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.gradients.evaluation import (
     UpstreamGradients,
     gradients_of,
-    outputs_of,
     wide_tensor,
 )
-from wgsl_kernels.testing.inputs import arrays_for, call_of
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -31,10 +30,11 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.derived.twins import Twin
     from wgsl_kernels.bench.checking.subject import Subject
-    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.testing.gradients.evaluation import Array
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
+
+AnyTwin: TypeAlias = "Twin | GradientTwin | ProductGradientTwin | WindowTwin"
 
 SCALES = (1.0, 8.0, 60.0, 1 / 16)
 """What a sample's values are multiplied by: a rule may be wrong far from them alone."""
@@ -48,55 +48,42 @@ STEP = 1e-7
 
 def compared(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare a rule by hand with the gradient that the shader gives."""
-    shader, rule = subject.shader, find_rule(subject.name)
-    if shader is None or rule is None or rule.func is None or is_derived(rule):
+    shader = None if subject.kernel is None else subject.kernel.func
+    rule = find_rule(subject.name)
+    if (
+        not isinstance(shader, (ShaderKernel, ProductForm))
+        or rule is None
+        or rule.func is None
+        or is_derived(rule)
+    ):
         return
     try:
         twins = twins_of(shader)
     except WgslKernelsError:  # it has another form, or does what is not followed
         return
-    call = _call(subject.name, sample)
+    call = kernel_call(subject.name, sample)
     if call is None or not twins:
         return
     arrays, attrs = call
     if any(one.dtype.kind == "c" or not one.size for one in arrays):
         return
-    for scale in SCALES:
-        scaled = [one * scale if one.dtype.kind == "f" else one for one in arrays]
-        try:
-            with np.errstate(all="ignore"):  # far away slopes may overflow
-                found = _at(subject, sample, twins, scaled, attrs, scale)
-            yield found
-        except WgslKernelsError:  # the text takes numbers apart as bits, which float64 has not
-            return
-
-
-def _call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]] | None:
-    """Return what a sample gives the kernel, None where it does not run it once on its inputs."""
-    found: list[tuple[list[Array], dict[str, Any]]] = []
-    declared = find_signature(name)
-
-    def note(call: KernelRun, proceed: Proceed) -> Result:
-        if call.name == name and all(isinstance(one, Tensor) for one in call.inputs):
-            attrs = call.attrs if declared is None else declared.check_attrs(call.attrs)
-            found.append(([one.numpy() for one in call.inputs], attrs))
-        return proceed(call)
-
+    before = take_snapshot()
     try:
-        with double_precision(), engine().intercept(note):
-            outputs_of(
-                call_of(sample),
-                [wide_tensor(one) for one in arrays_for(sample)],
-            )
-    except Exception:  # said where values are compared
-        return None
-    return found[0] if len(found) == 1 else None
+        for scale in SCALES:
+            scaled = [one * scale if one.dtype.kind == "f" else one for one in arrays]
+            with np.errstate(all="ignore"):  # far away slopes may overflow
+                yield _at(subject, shader, sample, twins, scaled, attrs, scale)
+    except WgslKernelsError:  # the text takes numbers apart as bits, which float64 has not
+        return
+    finally:
+        before.restore()  # without what the gradient of a product registered
 
 
 def _at(
     subject: Subject,
+    shader: ShaderKernel | ProductForm,
     sample: Sample,
-    twins: Mapping[str, Twin | GradientTwin | WindowTwin],
+    twins: Mapping[str, AnyTwin],
     arrays: list[Array],
     attrs: Mapping[str, Any],
     scale: float,
@@ -109,13 +96,12 @@ def _at(
         by_hand = gradients_of(lambda *xs: run(subject.name, *xs, **attrs), given, weights)
         y = run(subject.name, *given, **attrs)
     dy = weights.of(0, y)
-    own = subject.shader
-    assert own is not None
-    for name, hand in zip(own.names(), by_hand, strict=True):
+    own = shader.names()
+    for name, hand in zip(own, by_hand, strict=True):
         twin = twins.get(wgsl_name(name))
         if twin is None or hand is None:
             continue
-        values = dict(zip(map(wgsl_name, own.names()), arrays, strict=True))
+        values = dict(zip(map(wgsl_name, own), arrays, strict=True))
         derived = _derived(twin, dy, values, names, attrs, hand.shape)
         moved = {n: x * (1 + STEP) + STEP if x.dtype.kind == "f" else x for n, x in values.items()}
         beside = _derived(twin, dy, moved, names, attrs, hand.shape)
@@ -136,17 +122,21 @@ def _at(
     return []
 
 
-def _names(twin: Twin | GradientTwin | WindowTwin) -> list[str]:
+def _names(twin: AnyTwin) -> list[str]:
     """Return the inputs behind the upstream gradient."""
     names = twin.shader.names()
     return [
         wgsl_name(one)
-        for one in (names if isinstance(twin, (GradientTwin, WindowTwin)) else names[1:])
+        for one in (
+            names
+            if isinstance(twin, (GradientTwin, ProductGradientTwin, WindowTwin))
+            else names[1:]
+        )
     ]
 
 
 def _derived(
-    twin: Twin | GradientTwin | WindowTwin,
+    twin: AnyTwin,
     dy: Array,
     values: Mapping[str, Array],
     names: list[str],

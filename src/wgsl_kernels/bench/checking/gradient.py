@@ -118,7 +118,8 @@ def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             want = _attempt(functools.partial(double_gradients, f, case.arrays, weights))
             with only("webgpu", sample):
                 got = _attempt(functools.partial(_of_values, f, case.arrays, weights))
-        code = "gradient-parity" if case.what == "zeros" else "gradient-at-extreme"
+        is_inside = case.what == "zeros" or specials.is_in_domain(case)
+        code = "gradient-parity" if is_inside else "gradient-at-extreme"
         yield _made_nonfinite(subject, case, want or [], got or [], code)
 
 
@@ -313,7 +314,7 @@ def _compared(
     for number, (one, other) in enumerate(zip(want, got, strict=True)):
         if one is None or other is None:
             continue
-        size = np.max(np.abs(one), initial=0.0)
+        size = np.max(np.abs(one), initial=0.0, where=np.isfinite(one))
         close = np.isclose(one, other, rtol=2.0**-12, atol=2.0**-12 * size, equal_nan=True)
         if not close.all():
             at = tuple(int(i) for i in np.unravel_index(int(np.argmin(close)), close.shape))

@@ -31,6 +31,8 @@ MANY_ULPS = 2.0**16
 """Units in the last place from which on a bound may be as wide as the result."""
 MANY_BITS = 4.0
 """Bits that one operation loses where that is worth a word."""
+FEW_BITS = 2.0**-8
+"""What a result is off, of itself, that has lost its digits: 16 of 24 bits."""
 TINY = 1e-30
 """Results below which float32 has no digits that count."""
 SAME = 1e-6
@@ -45,8 +47,10 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
         sample: A sample that is right on webgpu.
         row: The comparison there.
     """
-    if states_bound(sample) or row.tolerance * row.worst_ulp <= MANY_ULPS * row.worst_abs:
+    if states_bound(sample):
         return []
+    if row.tolerance * row.worst_ulp <= MANY_ULPS * row.worst_abs:
+        return _of_ends(subject, sample)
     case = cases.plain(sample)
     ratio = _width(case, exact_of(sample, case.arrays))
     if ratio <= 1:
@@ -63,6 +67,22 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
         return [subject.finding("bound-wider-than-result", words, evidence=evidence), *lost]
     words = f"{at.words}, so that roundings may make up the whole result. Rearrange the formula."
     return [replace(at, words=words, evidence=evidence), *lost]
+
+
+def _of_ends(subject: Subject, sample: Sample) -> list[Finding]:
+    """Return a warning where a map loses its digits at the ends of a sample's range, or near 0.
+
+    The bound of its roundings allows that; that of few drawn numbers may seem narrow.
+    """
+    case = specials.at_ends(sample) if subject.is_map else None
+    if case is None:
+        return []
+    with cases.quiet():
+        lost = _lost(subject, case, "at the ends of the sample's range, or near 0", 0.0, FEW_BITS)
+    more = "Roundings may make that much: rearrange the formula."
+    return [
+        replace(one, code="bound-wider-than-result", words=f"{one.words} {more}") for one in lost
+    ]
 
 
 def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Finding]:
@@ -89,7 +109,9 @@ def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]
                 yield _lost(subject, case, "where the mean is large", least=1.0)
 
 
-def _lost(subject: Subject, case: Case, where: str, least: float) -> list[Finding]:
+def _lost(
+    subject: Subject, case: Case, where: str, least: float, part: float = cases.GROSS
+) -> list[Finding]:
     """Return a finding where the shader's formula loses the digits of results that have them.
 
     Args:
@@ -97,11 +119,12 @@ def _lost(subject: Subject, case: Case, where: str, least: float) -> list[Findin
         case: How it is called.
         where: What is said of the case.
         least: The size of a result below which what it is off counts as of one of this size.
+        part: What a result may be off, of its size.
     """
     try:
         exact = exact_of(case.sample, case.arrays)
         beside = exact_of(case.sample, specials.beside(case.arrays))
-        run = values_of(replace(case, sample=cases.grossly(case.sample, least)), "webgpu")
+        run = values_of(replace(case, sample=cases.grossly(case.sample, least, part)), "webgpu")
         found = [
             (dtype, np.where(_is_calm(one, other, least), values, one).astype(values.dtype))
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,7 +45,6 @@ from wgsl_kernels.engine.environment.errors import (
 )
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, call_of, tensors_for
 
@@ -75,7 +75,8 @@ def ran(subject: Subject, sample: Sample) -> list[Finding]:
         with only("cpu", sample), engine().intercept(note):
             outputs_of(call_of(sample), tensors_for(case.arrays))
     except Exception as error:  # a kernel may raise anything; the check tells
-        if sample.kernel not in names:
+        is_endless = getattr(error, "code", "") == "runaway-loop"
+        if is_endless or sample.kernel not in names:
             return with_case(findings_of(error, subject, "raises", "cpu"), f"{case.id}, cpu")
     if sample.kernel in names:
         return []
@@ -147,31 +148,35 @@ def _judged(
     if code == "wrong-at-extreme":
         if wrong.is_whole:
             return []  # a choice by numbers that are rounded may fall either way
+        if not subject.is_map and leeway.is_within_sums(
+            case.sample, case.arrays, run, alternatives
+        ):
+            return []
         if case.what == "halves" and leeway.is_wrong_though_bounded(
             case.sample, case.arrays, alternatives
         ):
             code = "wrong-though-bounded"
-    if leeway.is_unknown(
-        case.sample, case.arrays, run, alternatives[0], lambda: simulated.wide(case)
-    ):
+        elif specials.is_in_domain(case):
+            code = "wrong-in-domain"
+    wide = partial(simulated.wide, case)
+    if leeway.is_unknown(case.sample, case.arrays, run, alternatives[0], wide):
         code = "unknown-bound"
     if wrong.got is None:
         words = f"{wrong.what}."
     else:
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
         words += leeway.UNKNOWN if code == "unknown-bound" else ""
-    if code == "wrong-nonfinite":
+    may_cancel = code == "wrong-nonfinite" and not subject.is_map
+    if may_cancel and leeway.is_of_infinities(case.arrays, run, alternatives):
+        code, words = "nan-of-infinities", f"{words} {leeway.CANCELS}"
+    elif code == "wrong-nonfinite":
         is_open = portable.is_open_to_nan(subject, case.sample)
         if is_open and leeway.is_reached(case.sample, case.arrays, run, alternatives):
-            code, words = "nan-compared", f"{words} {_OPEN}"
+            code, words = "nan-compared", f"{words} {leeway.OPEN}"
     evidence = (
         *wrong.evidence(),
         *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
-        *(
-            _excluded_by(case)
-            if not wrong.is_whole and code in ("wrong-nonfinite", "nan-compared")
-            else ()
-        ),
+        *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
         *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
@@ -212,10 +217,7 @@ def _excluded_by(case: Case) -> tuple[tuple[str, str], ...]:
     return (("unless", f"Sample(..., special=({case.what!r},)) says that these may be anything"),)
 
 
-_OPEN = (
-    "A comparison decides, or a function made of comparisons, and WGSL leaves open what these give "
-    "for it. Ask is_nan of wgsl_kernels::lib::safe_math before."
-)
+_NONFINITE = ("wrong-nonfinite", "nan-compared", "nan-of-infinities")
 
 
 def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> list[Finding]:
@@ -297,7 +299,10 @@ FOLDED = 1030
 
 
 def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample of several workgroups where grids fold at two, as large ones do."""
+    """Check a sample of several workgroups where grids fold at two, as large ones do.
+
+    An author's own grid folds as it says: where the shader seems not to know, that is tried.
+    """
     if sample.values is not None:
         return
     for case in (sizes.resized(sample, {one: FOLDED}) for one in sizes.lengths_of(sample)):
@@ -310,7 +315,10 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
             yield explained(subject, case, found)
-        return
+        break
+    large = portable.unfolded(subject, sample)
+    if large is not None:
+        yield judged(subject, large, "webgpu", "wrong-where-folded")
 
 
 def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -318,13 +326,13 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     case = cases.plain(sample)
     makers: dict[str, Callable[[Array], Tensor]] = {
         **{name: make for name, make in LAYOUTS.items() if name != "default"},
-        "offset": _offset,
+        "offset": cases.behind_another,
     }
     for name, make in makers.items():
         yield judged(subject, case, "webgpu", "wrong-view", make, name)
-    wide = _broadcast_values(case)
+    wide = cases.with_equal_rows(case)
     if wide is not None:
-        yield judged(subject, wide, "webgpu", "wrong-view", _broadcast)
+        yield judged(subject, wide, "webgpu", "wrong-view", cases.as_one_row)
 
 
 def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -336,6 +344,18 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if case.what in ("huge", "tiny") and not cases.is_elementwise(case):
             continue  # sums of them overflow, in whatever order
         yield judged(subject, case, "webgpu", "wrong-at-extreme")
+
+
+def rows(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample whose elements are combined with rows that show what accumulators forget."""
+    for code, case in specials.rows(sample):
+        with cases.quiet():
+            try:
+                exact = exact_of(case.sample, case.arrays)
+            except Exception:  # a shape rule, or NumPy, refused the case
+                continue
+            if all(np.isfinite(one.astype(np.float32)).all() for one in exact):
+                yield judged(subject, case, "webgpu", code)
 
 
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -389,6 +409,10 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     for case in defined(sample):
         found = judged(subject, case, "webgpu", "wrong-for-attribute")
         yield [one for one in found if one.code in ("wrong-for-attribute", "wrong-shape")]
+    for case in specials.beyond_arrays(sample, subject.array_lengths):
+        found = judged(subject, case, "webgpu", "wrong-for-attribute")
+        wrong = [one for one in found if one.code == "wrong-for-attribute"]
+        yield explained(subject, case, wrong) or (_outside(subject, case) if not found else [])
 
 
 def defined(sample: Sample) -> Iterator[Case]:
@@ -463,40 +487,12 @@ def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
     found = judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]
     if broken:
+        stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
         words = (
-            f"coverage() claims {dtype}, for which it does not compile: {broken[0].words} "
-            'Write the formula in T, or pass dtypes=["float32"].'
+            f"{'dtypes= names' if stated else 'coverage() claims'} {dtype}, for which it does not "
+            f'compile: {broken[0].words} Write the formula in T, or pass dtypes=["float32"].'
         )
-        found = [subject.finding("claimed-dtype", words, evidence=broken[0].evidence)]
+        code = "stated-dtype" if stated else "claimed-dtype"
+        found = [replace(broken[0], code=code, words=words)]
     held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
     return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]
-
-
-def _offset(values: Array) -> Tensor:
-    """Return the values behind others, in one buffer."""
-    if values.ndim == 0 or values.dtype == object:
-        return tensor(values)
-    poison = np.full_like(values[:1], np.nan if values.dtype.kind in "fc" else 1)
-    if not poison.size:
-        return tensor(values)
-    return tensor(np.concatenate([poison, values]))[1:]
-
-
-def _broadcast_values(case: Case) -> Case | None:
-    """Return the case with inputs that are equal along their first axis."""
-    if not any(one.ndim and one.shape[0] > 1 and one.dtype != object for one in case.arrays):
-        return None
-    if case.sample.values is not None:
-        return None
-    arrays = tuple(
-        np.broadcast_to(one[:1], one.shape).copy() if one.ndim else one for one in case.arrays
-    )
-    return cases.Case(case.sample, "broadcast", arrays)
-
-
-def _broadcast(values: Array) -> Tensor:
-    """Return equal rows as one row that is seen several times."""
-    is_view = values.ndim and values.shape[0] > 1 and values.dtype != object
-    if not is_view or not (values == values[:1]).all():
-        return tensor(values)
-    return shape_ops.broadcast_to(tensor(values[:1].copy()), values.shape)

@@ -106,9 +106,9 @@ class Hole:
 
 
 def unwritten(case: Case) -> tuple[list[Hole], list[str], bool]:
-    """Return which buffers a case wrote in part, which it reads where it writes, and one thing more.
+    """Return buffers that a case wrote in part, and those that a dispatch of it read and wrote.
 
-    That is whether an access was wrong.
+    And whether an access of it was wrong.
 
     Raises:
         ShaderError: It does what is not simulated.
@@ -124,7 +124,7 @@ def unwritten(case: Case) -> tuple[list[Hole], list[str], bool]:
     written: dict[tuple[int, int], tuple[str, str, Array]] = {}
     for one in logs:
         for memory, size, who in one.written():
-            if memory.is_workgroup or size != 4:  # noqa: PLR2004  halves share words
+            if memory.is_workgroup or size != 4:
                 continue
             key = memory.words.ctypes.data, len(who)
             writer, reader, done = written.get(key, ("", "", np.zeros(len(who), np.bool_)))

@@ -179,7 +179,7 @@ def _case(sample: Sample, what: str, most: int) -> Case | None:
     if max((one.size for one in arrays), default=0) > most:
         return None
     is_untied = what.startswith("shapes")
-    return Case(sample, what, arrays, is_unforeseen=is_untied, is_meant=not is_untied)
+    return Case(sample, what, arrays, is_unforeseen=is_untied)
 
 
 def named(sample: Sample, text: str) -> Case | None:

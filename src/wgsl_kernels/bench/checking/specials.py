@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.bench.checking.cases import AXES, Case, attributes_of, grossly
+from wgsl_kernels.bench.laws.combined import combined_by
+from wgsl_kernels.bench.laws.rows import patterned
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
@@ -112,17 +115,34 @@ def _held(array: Array, values: Sequence[float]) -> list[float]:
     ]
 
 
+def is_in_domain(case: Case) -> bool:
+    """Say whether a sample states a domain for each of its floats, so that a case is inside."""
+    pairs = zip(case.sample.input_dtypes, case.sample.domains, strict=True)
+    domains = [domain for dtype, domain in pairs if dtype.startswith("float")]
+    return bool(domains) and None not in domains
+
+
 def _inside(sample: Sample, number: int, values: Sequence[float]) -> list[float]:
     """Return those of the values that a tensor's domain has."""
     domain = sample.domains[number]
     return [one for one in values if domain is None or domain[0] <= one <= domain[1]]
 
 
+def rows(sample: Sample) -> Iterator[tuple[str, Case]]:
+    """Yield a sample whose elements are combined with rows of one sign, equal ones, long ones.
+
+    With each is what wrong values are called there; they are held to what no roundings explain.
+    """
+    combined = combined_by(sample)
+    for one in () if combined is None else patterned(sample, combined):
+        yield one.code, Case(grossly(one.sample), one.what, one.arrays, is_unforeseen=True)
+
+
 def edges(sample: Sample) -> Iterator[Case]:
     """Yield the sample with integers at their edges: least, largest, -1, 0, widths of shifts.
 
-    Numbers below 0 are left out of an input that is drawn from 0 on. Of several integers each edge
-    meets each; where all of that is refused, as indices are, one input alone has them.
+    A domain leaves some out, what a sample draws none. Of several integers each edge meets each;
+    where all of that is refused, as indices are, one input alone has them.
     """
     if sample.values is not None or sample.make is not None or "edges" in sample.special:
         return
@@ -168,6 +188,27 @@ def indices(sample: Sample) -> Iterator[Case]:
             yield Case(sample, f"no indices in input {number}", tuple(mixed))
 
 
+def beyond_arrays(sample: Sample, lengths: Sequence[int]) -> Iterator[Case]:
+    """Yield the sample with integer attributes as large as a shader's own arrays, and by 1 larger.
+
+    Integers among its inputs are beside these lengths, too.
+    """
+    whole = [name for name, value in attributes_of(sample).items() if type(value) is int]
+    counts = [name for name in whole if name not in AXES]
+    for name in counts if sample.values is None and sample.make is None else ():
+        for value in (one + more for one in lengths for more in (0, 1)):
+            changed = replace(sample, attrs={**sample.attrs, name: value})
+            arrays = [
+                _cycled(one, near, 0)
+                if one.dtype.kind in "iu"
+                and one.size
+                and (near := [int(v) for v in _inside(sample, n, [value - 1, value, value + 1])])
+                else one
+                for n, one in enumerate(arrays_for(sample))
+            ]
+            yield Case(changed, f"{name}={value}", tuple(arrays), is_unforeseen=True)
+
+
 FAR_MEAN = 512.0
 """How far the mean is from 0, in widths of the range that numbers are drawn from."""
 
@@ -189,6 +230,20 @@ def shifted(sample: Sample) -> Iterator[Case]:
         yield Case(sample, "large mean", tuple(moved))
 
 
+def at_ends(sample: Sample) -> Case | None:
+    """Return the sample with its float32 numbers near both ends of their range, and near 0."""
+    if sample.values is not None or sample.make is not None:
+        return None
+    arrays = arrays_for(sample)
+    parts = np.array([0.0, 1.0, 1 / 64, 63 / 64, 1 / 16, 15 / 16])
+    for number, (low, high) in enumerate(ranges_of(sample)):
+        if arrays[number].dtype == np.float32:
+            near = [one for one in (low / 700, high / 900) if low < 0 < high]
+            ends = np.resize([*near, *(low + parts * (high - low))], arrays[number].shape)
+            arrays[number] = ends.astype(np.float32)
+    return Case(sample, "ends", tuple(arrays))
+
+
 def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
     """Return inputs of which each float is the next above or below, in turn."""
     found: list[Array] = []
@@ -200,10 +255,8 @@ def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
-    wanted = [0, info.max, 31, 1, 32, 33]
-    if ranges_of(sample)[number][0] < 0:
-        wanted = [info.min, -1, *wanted]
-    return [int(one) for one in _inside(sample, number, [one for one in wanted if one >= info.min])]
+    below = [info.min, -1] if info.min else []
+    return [int(one) for one in _inside(sample, number, [*below, 0, info.max, 31, 1, 32, 33])]
 
 
 def _cycled(values: Array, edges: Sequence[float], turn: int) -> Array:

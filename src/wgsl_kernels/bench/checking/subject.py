@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.bench import faults
@@ -23,7 +24,10 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
+from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+from wgsl_kernels.wgsl.syntax.walk import descendants
+from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -78,6 +82,28 @@ class Subject:
         """The kernel's shader, where it is one."""
         func = None if self.kernel is None else self.kernel.func
         return func if isinstance(func, ShaderKernel) else None
+
+    @functools.cached_property
+    def is_map(self) -> bool:
+        """Whether the shader computes each element of its results from one of each input."""
+        shader = self.shader
+        return shader is not None and classify(shader.source, shader.form) == "map"
+
+    @functools.cached_property
+    def array_lengths(self) -> tuple[int, ...]:
+        """The lengths of arrays that the shader itself declares: what an attribute may not pass."""
+        if self.shader is None:
+            return ()
+        module = self.shader.source.own.module
+        named = {one.ident.name: one for one in module.declarations if isinstance(one, tree.Value)}
+        constants = ConstantValues(named)
+        found = [
+            constants.number_or_none(node.templates[1])
+            for declaration in module.declarations
+            for node in descendants(declaration)
+            if isinstance(node, tree.Name) and node.name == "array" and len(node.templates) == 2
+        ]
+        return tuple(sorted({int(one) for one in found if one is not None and one > 1}))
 
     @property
     def origin(self) -> Origin | None:

@@ -45,12 +45,15 @@ def is_wrong_though_bounded(
     return mismatch(run.bounds, arrays, found, alternatives) is not None
 
 
+CANCELS = "Whether infinities cancel to NaN depends on the order of a formula's sums."
+OPEN = (
+    "A comparison decides, or a function made of comparisons, and WGSL leaves open what these give "
+    "for it. Ask is_nan of wgsl_kernels::lib::safe_math before."
+)
 FEWEST = 16
 """Roundings that are granted at least where nobody knows how many there are."""
 SAME = 1e-6
 """How far, of the largest number there, float64 may be from the exact result."""
-
-
 UNKNOWN = (
     " No bound of its roundings is known here, and these may be the cause. State rtol=, atol= or "
     "bound= in the Sample."
@@ -109,6 +112,53 @@ def _is_same(wide: Array, exact: Array) -> Array:
 def _largest(values: Array) -> float:
     sizes = np.abs(values[np.isfinite(values)])
     return float(sizes.max()) if sizes.size else 0.0
+
+
+def is_within_sums(
+    sample: Sample,
+    arrays: Sequence[Array],
+    run: BoundedResults,
+    alternatives: Sequence[Sequence[Array]],
+) -> bool:
+    """Say whether results are as far off as sums of their terms may be, where these cancel.
+
+    That is n u / (1 - n u) times the sum of the terms' absolute values, which the exact results for
+    absolute inputs are of sums and products; where that overflows, a right sum does, too.
+    Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.5.
+    """
+    try:
+        sizes = exact_of(sample, [np.abs(one) if one.dtype.kind == "f" else one for one in arrays])
+    except Exception:  # absolute values are refused
+        return False
+    count = max((one.size for one in arrays), default=0)
+    left_out: list[Array] = []
+    for (_, values), exact, size in zip(run.found, alternatives[0], sizes, strict=True):
+        if values.dtype.kind != "f" or size.shape != exact.shape:
+            return False
+        info = np.finfo(values.dtype)
+        off = min(0.5, count * float(info.eps) / 2)
+        with np.errstate(all="ignore"):
+            near = np.abs(values.astype(np.float64) - exact) <= off / (1 - off) * np.abs(size)
+        left_out.append(near | ~(np.abs(size) <= float(info.max)))
+    return _are_right_but(left_out, arrays, run, alternatives)
+
+
+def is_of_infinities(
+    arrays: Sequence[Array], run: BoundedResults, alternatives: Sequence[Sequence[Array]]
+) -> bool:
+    """Say whether all wrong elements are infinite where infinities cancel to NaN by another order.
+
+    What comes of ∞ - ∞ depends on which partial sums a formula has.
+    """
+    if any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
+        return False
+    meant = [
+        np.isnan(exact) & np.isinf(values)
+        if values.dtype.kind == "f" and values.shape == exact.shape
+        else np.zeros(exact.shape, bool)
+        for (_, values), exact in zip(run.found, alternatives[0], strict=True)
+    ]
+    return any(one.any() for one in meant) and _are_right_but(meant, arrays, run, alternatives)
 
 
 def _shaped(at: Array | None, exact: Array) -> Array:

@@ -66,6 +66,7 @@ def _cases_of(sample: Sample) -> Iterator[Case]:
         yield from made(sample)
     for made in (specials.special, specials.far, specials.edges, cases.varied):
         yield from made(sample)
+    yield from (case for _, case in specials.rows(sample))
 
 
 def stepped_case(case: Case, wanted: Wanted) -> Trace:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.execution.run import run
@@ -44,7 +45,7 @@ def call_rule(kernel: str, rule: Any, part: Callable[..., Any], *given: Any) -> 
     try:
         return part(*given)
     except Exception as error:
-        where = f"{kernel}: the gradient rule {_place_of(rule)} failed"
+        where = f"{kernel}: {_words_of(rule)} failed"
         message = error.args[0] if len(error.args) == 1 else None
         if isinstance(message, str) and message == str(error):
             error.args = (f"{where}: {message}",)
@@ -53,9 +54,14 @@ def call_rule(kernel: str, rule: Any, part: Callable[..., Any], *given: Any) -> 
         raise
 
 
-def _place_of(rule: Any) -> str:
-    """Return a rule's name, with file and line where it is written in Python."""
-    inner = inspect.unwrap(getattr(rule, "func", rule))  # what a partial calls
+def _words_of(rule: Any) -> str:
+    """Return what to call a rule: its name, with file and line where it is written in Python."""
+    inner = inspect.unwrap(rule)
+    while isinstance(inner, partial):
+        inner = inspect.unwrap(inner.func)
+    if getattr(inner, "__module__", "").startswith("wgsl_kernels.backends."):
+        return "the gradient that is derived from its shader"
     name = getattr(inner, "__qualname__", type(inner).__qualname__)
     code = getattr(inner, "__code__", None)
-    return f"{name!r}" if code is None else f"{name!r} ({code.co_filename}:{code.co_firstlineno})"
+    place = "" if code is None else f" ({code.co_filename}:{code.co_firstlineno})"
+    return f"the gradient rule {name!r}{place}"

@@ -30,7 +30,8 @@ class Origin:
     spec: Any = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.module}:{self.line}"
+        is_made_up = self.module.startswith("<")  # of a file that a command runs
+        return f"{Path(name_of(self.file)).name if is_made_up else self.module}:{self.line}"
 
     @property
     def inline(self) -> str:

@@ -295,6 +295,7 @@ def second_differences(
         ends.append((slopes, values))
     (slopes_above, values_above), (slopes_below, values_below) = ends
     size = max((float(np.max(np.abs(one), initial=0)) for one in slopes_above), default=0.0)
-    change = [(a - b) / (2 * STEP) for a, b in zip(slopes_above, slopes_below, strict=True)]
-    moves = [(a - b) / (2 * STEP) for a, b in zip(values_above, values_below, strict=True)]
+    with np.errstate(all="ignore"):  # results that are infinite have no differences
+        change = [(a - b) / (2 * STEP) for a, b in zip(slopes_above, slopes_below, strict=True)]
+        moves = [(a - b) / (2 * STEP) for a, b in zip(values_above, values_below, strict=True)]
     return change, moves, 1e-8 * max(1.0, size if np.isfinite(size) else 1.0)

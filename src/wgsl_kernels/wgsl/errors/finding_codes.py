@@ -44,6 +44,7 @@ compiles error   does-not-compile       the compiler refuses the text
 compiles error   over-default-limits    more than every WebGPU device allows
 compiles warning misspelt-hook          a function with nearly the name of a hook
 compiles warning no-samples             a kernel that nothing tries
+compiles warning no-such-kernel         a signature or gradient of a name that no kernel has
 portable error   non-uniform-barrier    a barrier that some invocations of a workgroup may not reach
 portable error   reserved-word          a name that WGSL keeps for itself
 portable error   literal-overflow       a constant that its type cannot hold
@@ -53,6 +54,7 @@ portable warning nan-test               a comparison that compilers fold, as x !
 portable warning times-zero             a product with 0, which compilers fold even for NaN
 portable warning subgroup-width         subgroup functions without a look at the subgroup's size
 portable warning unfolded-grid          an index that leaves out the second axis of the grid
+portable note    grid-limit             more workgroups along an axis than devices run
 portable warning endless-loop           a loop that nothing ends
 portable warning loop-budget            more rounds than software adapters run
 portable warning unset-workgroup-memory workgroup memory that is read before it is written
@@ -71,8 +73,10 @@ right    error   wrong-shape            a shape other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    warning nan-compared           NaN of which comparisons decide what becomes of it
+right    warning nan-of-infinities      infinity where the CPU kernel's infinities cancel to NaN
 right    warning zero-sign              a zero of the other sign, or what follows from one
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
+right    error   stated-dtype           a dtype that dtypes= names and that does not compile
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
 right    error   wrong-captured         other bits where the kernel is replayed
@@ -81,9 +85,12 @@ right    error   order-dependent        other bits where invocations come in ano
 right    error   nan-result             NaN where all that the kernel reads is finite
 right    error   leaks                  tensors or buffers that remain
 right    error   wrong-though-bounded   values at halves that no rounding of the shader explains
+right    error   wrong-in-domain        values outside of the bound inside of the stated domain
 right    warning adapter-limit          loops that end, after more rounds than some adapters run
 right    warning unknown-bound          values of which no bound is known, and which may be right
 right    warning bound-wider-than-result a bound that roundings make wider than the result
+right    error   broken-law             an accumulator that init, another grouping or order changes
+right    warning broken-law-at-extreme  the same beyond the sample's range
 right    error   lost-digits            values whose digits the shader's own formula loses
 right    warning wrong-at-extreme       values outside of the bound beyond the sample's range
 gradient error   wrong-gradient         a gradient that differences contradict

@@ -66,7 +66,8 @@ def grid_remarks(module: tree.Module) -> Iterator[Remark]:
             if not member
         }
         id_ = known.get("global_invocation_id")
-        if id_ is None or "num_workgroups" in known or "workgroup_id" in known:
+        others = [known[one] for one in ("num_workgroups", "workgroup_id") if one in known]
+        if id_ is None or any(_members(entry, one.ident.name) for one in others):
             continue
         if _members(entry, id_.ident.name) == {"x"} and not _is_small(entry):
             name = id_.ident.name

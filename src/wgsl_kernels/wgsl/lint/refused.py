@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.names.resolve import Names, Use
     from wgsl_kernels.wgsl.types.constants import ConstantValues
     from wgsl_kernels.wgsl.types.infer import Types
 
@@ -55,6 +56,7 @@ def refusals(module: tree.Module, types: Types, names: Names) -> Iterator[Remark
         yield from _redeclared(_declared(function.body), [one.name for one in function.parameters])
     own = module.functions
     bodies = {id(one.body) for one in functions_of(module)}
+    at_run_time = sorted((one for one in names.uses if _is_at_run_time(one)), key=_begin)
     for declaration in module.declarations:
         for node in descendants(declaration):
             if isinstance(node, tree.Index):
@@ -69,7 +71,7 @@ def refusals(module: tree.Module, types: Types, names: Names) -> Iterator[Remark
             elif isinstance(node, tree.Unary) and node.operator == "*":
                 yield from _not_through_pointer(node, types)
             elif isinstance(node, tree.Value) and node.keyword == "const":
-                yield from _not_constant(node, names)
+                yield from _not_constant(node, at_run_time)
             elif isinstance(node, tree.Switch):
                 yield from _selector(node, types)
             elif isinstance(node, tree.CompoundStatement) and id(node) not in bodies:
@@ -181,18 +183,31 @@ def _not_through_pointer(node: tree.Unary, types: Types) -> Iterator[Remark]:
     yield Remark("wrong-type", words, Span(node.begin, node.begin + 1))
 
 
-def _not_constant(node: tree.Value, names: Names) -> Iterator[Remark]:
-    """Yield what a const is made of that is known only while the shader runs."""
-    for use in names.uses:
-        symbol = use.symbol
-        inside = node.value is not None and node.value.begin <= use.ident.begin < node.value.end
-        if inside and symbol is not None and symbol.kind in ("let", "override", "parameter", "var"):
+def _is_at_run_time(use: Use) -> bool:
+    return use.symbol is not None and use.symbol.kind in ("let", "override", "parameter", "var")
+
+
+def _begin(use: Use) -> int:
+    return use.ident.begin
+
+
+def _not_constant(node: tree.Value, at_run_time: Sequence[Use]) -> Iterator[Remark]:
+    """Yield what a const is made of that is known only while the shader runs.
+
+    Args:
+        node: The const.
+        at_run_time: Where a text names what is known only then, in its order.
+    """
+    if node.value is None:
+        return
+    first = bisect.bisect_left(at_run_time, node.value.begin, key=_begin)
+    for use in at_run_time[first : first + 1]:
+        if use.ident.begin < node.value.end:
             words = (
-                f"{node.name} is a const, which is known before the shader runs, and {symbol.name} "
-                "is not. Write let."
+                f"{node.name} is a const, which is known before the shader runs, and "
+                f"{use.ident.name} is not. Write let."
             )
             yield Remark("does-not-compile", words, use.ident.span)
-            return
 
 
 def _selector(node: tree.Switch, types: Types) -> Iterator[Remark]:

@@ -178,7 +178,7 @@ def is_pending_input(array: GpuArray, arrays: Sequence[GpuArray]) -> bool:
         for one in stack.pop().inputs:
             if one is array:
                 return True
-            if one.op is not None and id(one) not in seen:
+            if one is not None and one.op is not None and id(one) not in seen:
                 seen.add(id(one))
                 stack.append(one)
     return False

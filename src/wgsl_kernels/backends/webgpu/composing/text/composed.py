@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from wgsl_kernels.backends.webgpu.composing.text.params import Packer
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
-from wgsl_kernels.wgsl.lint.explain import explain, refusal
 from wgsl_kernels.wgsl.syntax.places import pointed
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, WrittenText
 
@@ -147,6 +146,8 @@ class Composed:
 
     def explain(self, compiler_text: str) -> ShaderError:
         """Return the error that shows the author where the compiler's refusal belongs."""
+        from wgsl_kernels.wgsl.lint.explain import explain  # all that lints: few programs need it
+
         return explain(self.kernel, compiler_text, self.source_map, self.start)
 
     def at_start(self, error: ShaderError) -> ShaderError:
@@ -174,7 +175,11 @@ class Composed:
 
         What comes from files of the package alone is held by its tests, and not looked at here.
         """
-        return None if is_all_ours(self.source_map) else refusal(self.kernel, self.source_map)
+        if is_all_ours(self.source_map):
+            return None
+        from wgsl_kernels.wgsl.lint.explain import refusal
+
+        return refusal(self.kernel, self.source_map)
 
     @functools.cached_property
     def _packer(self) -> Packer:

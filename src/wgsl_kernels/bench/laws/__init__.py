@@ -1,0 +1,1 @@
+"""Whether accumulators keep the laws by which templates join them."""
