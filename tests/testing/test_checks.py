@@ -217,7 +217,7 @@ def test_a_cpu_kernel_of_another_dtype_is_told_once_and_where_it_is() -> None:
     assert (found.file, found.line) == (kernel.origin.file, kernel.origin.line)
 
 
-def even(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def even(x: Array) -> Array:
     if x.size % 2:
         raise ValueError("an even number of elements.")
     return np.asarray(x * x * x)

@@ -232,9 +232,10 @@ class AccessLog:
         """Yield the names of memory for all workgroups that was both read and written."""
         for memory in self._kept:
             shadow = self._shadows.get((id(memory), 4))
-            if shadow is not None and not memory.is_workgroup:
-                if (shadow.earliest >= 0).any() and (shadow.writer >= 0).any():
-                    yield memory.name
+            if shadow is None or memory.is_workgroup:
+                continue
+            if (shadow.earliest >= 0).any() and (shadow.writer >= 0).any():
+                yield memory.name
 
     def _unordered(self, memory: VariableMemory, before: Any, who: Any, phase: Any) -> Any:
         """Say which accesses nothing orders behind those before."""

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import cases, portable, simulated, specials
 from wgsl_kernels.bench.checking.subject import repeat
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, wide_inputs, wrong_elements
 from wgsl_kernels.engine.capture.capture import capture

@@ -6,7 +6,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import (
     bits,
     cases,
@@ -22,6 +21,7 @@ from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import check_forward, check_leaks, has_gradient
 from wgsl_kernels.bench.laws.combined import combined_by
 from wgsl_kernels.bench.laws.laws import broken_laws

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench import faults
 from wgsl_kernels.bench.checking import cases, specials
 from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.simulator.digits import PRECISION, wrong_bits

@@ -11,16 +11,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
-from wgsl_kernels.bench import faults
-from wgsl_kernels.bench.checking import (
-    bits,
-    cases,
-    portable,
-    safe,
-    simulated,
-    sizes,
-    specials,
-)
+from wgsl_kernels.bench.checking import bits, cases, portable, safe, simulated, sizes, specials
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import (
     Subject,
@@ -29,7 +20,7 @@ from wgsl_kernels.bench.checking.subject import (
     step_command,
     with_case,
 )
-from wgsl_kernels.bench.comparison import leeway
+from wgsl_kernels.bench.comparison import faults, leeway
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import run_bounded
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound

@@ -106,9 +106,7 @@ class Hole:
 
 
 def unwritten(case: Case) -> tuple[list[Hole], list[str], bool]:
-    """Return which buffers a case wrote in part, which it reads where it writes, and one thing more.
-
-    That is whether an access was wrong.
+    """Return which buffers a case wrote in part, which it also reads, and if an access was wrong.
 
     Raises:
         ShaderError: It does what is not simulated.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
-from wgsl_kernels.bench import faults
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config

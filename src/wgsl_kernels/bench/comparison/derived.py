@@ -15,7 +15,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.products.form import ProductForm
-from wgsl_kernels.bench import faults
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, states_bound
 from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend

@@ -70,7 +70,7 @@ _WRITE = {
 }
 
 
-Way: TypeAlias = "str | tuple[Way, Way]"
+Grouping: TypeAlias = "str | tuple[Grouping, Grouping]"
 """A name of an accumulator, or two that are joined, the first being before the second."""
 APPENDED = ("a", "append")
 """The way that ``append`` goes, with the element that is called ``x`` elsewhere."""
@@ -88,8 +88,8 @@ class Law:
     """
 
     kind: str
-    expected: Way
-    got: Way
+    expected: Grouping
+    got: Grouping
     elements: Mapping[str, tuple[int, ...]]
 
     @property
@@ -109,11 +109,11 @@ def laws_of(form: str, elements: int, *, has_append: bool) -> Iterator[Law]:
         one, two = ({k: names[k] for k in keys if k in names} for keys in ("a", "ab"))
         init, a, b, c = "init", "a", "b", "c"
         if one:
-            alone: tuple[Way, ...] = ((init, a), (a, init), ((init, init), a))
+            alone: tuple[Grouping, ...] = ((init, a), (a, init), ((init, init), a))
             for got in alone:
                 yield Law("init", a, got, one)
         if len(two) == 2:
-            beside: tuple[Way, ...] = (((init, a), b), (a, (init, b)))
+            beside: tuple[Grouping, ...] = (((init, a), b), (a, (init, b)))
             for got in beside:
                 yield Law("init", (a, b), got, two)
             if form in ("reduce", "apply"):
@@ -125,7 +125,7 @@ def laws_of(form: str, elements: int, *, has_append: bool) -> Iterator[Law]:
             yield Law("append", (a, "x"), APPENDED, behind)
 
 
-def said(way: Way) -> str:
+def said(way: Grouping) -> str:
     """Return a way to join accumulators as calls."""
     if way == APPENDED:
         return "append(a, x)"
@@ -221,18 +221,18 @@ class _Tried:
         size = np.maximum(np.maximum(elements, elements * elements), LEAST)
         near = results.get("float32", (expected, got))
         if "float64" not in results:
-            apart = _is_apart(expected, got, GROSS, GROSS * size)
+            apart = _differs(expected, got, GROSS, GROSS * size)
             both = np.isfinite(expected) & np.isfinite(got)
             return _any(apart & (both | (elements < SQUARED)))
         rounded = sum(_finite(np.abs(a - b)) for a, b in zip(near, (expected, got), strict=True))
-        apart = _is_apart(expected, got, SAME, FLOOR * size + ROUNDINGS * rounded)
+        apart = _differs(expected, got, SAME, FLOOR * size + ROUNDINGS * rounded)
         if law.kind == "init":  # which no rounding changes, so that float32 has what float64 has
             is_right = np.abs(near[0] - expected) <= GROSS * (np.abs(expected) + size)
             apart |= is_right & ~np.isfinite(near[1]) & (elements < SQUARED)
             return _any(apart & np.isfinite(expected))
         return _any(apart & ~self.first.is_far)
 
-    def _result(self, precision: str, law: Law, way: Way) -> Array:
+    def _result(self, precision: str, law: Law, way: Grouping) -> Array:
         """Return the results of one way to join accumulators: rows of one for each trial."""
         side, held = self.sides[precision], self.held[precision]
         one = side.one
@@ -257,7 +257,7 @@ class _Tried:
         call: Callable[..., Any],
         held: Mapping[str, Array],
         law: Law,
-        way: Way,
+        way: Grouping,
     ) -> Any:
         """Return the accumulators of one way to join them, one for each trial."""
         p = one.prefix
@@ -323,7 +323,7 @@ def _finite(values: Array) -> Array:
     return np.where(np.isfinite(values), values, 0.0)
 
 
-def _is_apart(a: Array, b: Array, relative: float, absolute: Any) -> Array:
+def _differs(a: Array, b: Array, relative: float, absolute: Any) -> Array:
     """Say where two numbers are apart by more than that; infinities, and NaN, are as they are."""
     size = np.fmax(np.abs(_finite(a)), np.abs(_finite(b)))
     both = np.isfinite(a) & np.isfinite(b)
@@ -333,14 +333,15 @@ def _is_apart(a: Array, b: Array, relative: float, absolute: Any) -> Array:
 
 def _shown(results: Mapping[str, tuple[Array, Array]], trial: int) -> tuple[str, str]:
     """Return two results that differ, in float64 if they do there."""
-    pairs = [
-        (float(a), float(b))
-        for expected, got in results.values()
-        for a, b in zip(expected[:, trial], got[:, trial], strict=True)
-    ]
-    apart = (one for one in pairs if _is_apart(*map(np.float64, one), SAME, 0.0))
-    expected, got = next(apart, pairs[0])
-    return f"{expected:.7g}", f"{got:.7g}"
+    pairs = [*results.values()]
+    for expected, got in pairs:
+        a, b = expected[:, trial].astype(np.float64), got[:, trial].astype(np.float64)
+        apart = _differs(a, b, SAME, 0.0)
+        if apart.any():
+            at = int(np.argmax(apart))
+            return f"{expected[at, trial]:.7g}", f"{got[at, trial]:.7g}"
+    last, other = pairs[-1]
+    return f"{last[0, trial]:.7g}", f"{other[0, trial]:.7g}"
 
 
 def _any(rows: Array) -> Array:
