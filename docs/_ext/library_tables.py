@@ -4,7 +4,8 @@
 kernel with what it computes, ``tfjs-table`` and ``array-api-table`` map
 the names of TensorFlow.js and of the array API standard to ours, ``ledger-counts`` counts them,
 ``deviation-table`` says what is otherwise than that standard has it, ``accuracy-table`` how far
-functions are off, ``gradient-accuracy-table`` how far derivatives are,
+functions are off, ``gradient-accuracy-table`` how far derivatives are, ``shader-library-table``
+lists what shaders import,
 ``onnx-counts``, ``onnx-left-out``, ``onnx-on-host`` and ``onnx-operators`` what of ONNX is covered,
 ``onnx-light-models`` how its light models fare, ``saved-kernels`` what kernels are in saved models.
 At the end of a build every public name must have been documented somewhere.
@@ -32,6 +33,8 @@ from wgsl_kernels.engine.observe import facade
 from wgsl_kernels.ops.names.deviations import DEVIATIONS
 from wgsl_kernels.ops.rules.host_kernels import ON_HOST
 from wgsl_kernels.wgsl.errors.finding_codes import CODES
+from wgsl_kernels.wgsl.syntax.parser import parse
+from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -283,6 +286,20 @@ def _accuracy_rows() -> Iterable[Sequence[str]]:
         yield one.name, *seen, f"{one.limit:g}", f"{row['points']:,}"
 
 
+def _shader_library_rows() -> Iterable[Sequence[str]]:
+    """Return a row per module of ``shaders/lib``: the functions that a kernel file may import."""
+    for path in sorted((Path(wk.__file__).parent / "shaders" / "lib").glob("*.wesl")):
+        found = parse(Text(path.name, path.read_text(encoding="utf-8"))).functions
+        yield f"wgsl_kernels::lib::{path.stem}", ", ".join(found)
+
+
+class ShaderLibraryTable(Table):
+    """What is to import from `wgsl_kernels::lib`, module by module."""
+
+    head = ("Module", "Functions")
+    rows = staticmethod(_shader_library_rows)
+
+
 class AccuracyTable(Table):
     """What `make accuracy` has recorded, function by function."""
 
@@ -419,6 +436,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.add_directive("finding-table", FindingTable)
     app.add_directive("array-api-table", ArrayApiTable)
     app.add_directive("deviation-table", DeviationTable)
+    app.add_directive("shader-library-table", ShaderLibraryTable)
     app.add_directive("accuracy-table", AccuracyTable)
     app.add_directive("gradient-accuracy-table", GradientAccuracyTable)
     app.add_directive("ledger-counts", LedgerCounts)
