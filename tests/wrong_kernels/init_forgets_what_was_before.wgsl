@@ -1,6 +1,6 @@
 // init is a line of slope 0, which forgets what was before it, where the identity has slope 1.
 // finds: broken-law
-// cpu: np.stack([sum(0.5 ** (k - j + 1) * x[..., j] for j in range(k + 1)) for k in range(x.shape[-1])] or [x[..., 0]], axis=-1) if x.size else x
+// cpu: np.frompyfunc(lambda y, v: 0.5 * y + v, 2, 1).accumulate(x, axis=-1, dtype=object).astype(x.dtype)
 // shapes: (3, 5)
 // attrs: axis=-1
 // form: "scan"
@@ -12,7 +12,7 @@ fn init() -> Line {
 }
 
 fn lift(x: T) -> Line {
-  return Line(0.5, 0.5 * f32(x));
+  return Line(0.5, f32(x));
 }
 
 fn combine(a: Line, b: Line) -> Line {
