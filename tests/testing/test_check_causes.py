@@ -394,3 +394,12 @@ def test_a_kernel_is_named_once_where_its_error_names_it_behind_the_place() -> N
     found = placed_finding(error, "Soft")
     assert found is not None
     assert found.words == "op's parameter 'z' names no input."
+
+
+def test_truths_are_checked_where_the_mean_is_large() -> None:
+    f = registered(
+        "Within", lambda x: np.abs(x) <= 0.5, "fn op(x: T) -> bool { return abs(x) <= 0.5; }",
+        lambda x, /: x.like(dtype="bool"), dtypes=("float32",),
+    )  # fmt: skip
+    report = check_kernel("Within", [Sample("Within", f, ((4, 5),))], sections=("right",))
+    assert "check-failed" not in codes(report)

@@ -147,6 +147,8 @@ def _shown(wrong: Mismatch, case: Case) -> tuple[tuple[str, str], ...]:
 
 def _is_calm(exact: Array, beside: Array, least: float) -> Array:
     """Return which results change by less than is allowed with the last bits of the inputs."""
+    if exact.dtype == np.bool_:
+        return np.asarray(exact == beside)
     size = least + np.abs(exact)
     return np.asarray((np.abs(exact - beside) <= cases.GROSS / 8 * size) & (size > TINY))
 
