@@ -10,20 +10,12 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.drivers.backends import find_driver
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample, check_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(autouse=True)
-def _own_kernels() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("own_kernels")]
 
 
 def codes(

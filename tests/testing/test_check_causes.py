@@ -6,36 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.testing.kernels import registered
 
 import wgsl_kernels as wk
 from wgsl_kernels.bench.checking import safe
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.intervals import running
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Report, Sample, check_kernel
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(autouse=True)
-def _own_kernels() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
-
-
-def registered(
-    name: str, cpu: Callable[..., Any], shader: str, rule: Callable[..., Any], **options: Any
-) -> Callable[..., Any]:
-    """Register a kernel, and return what runs it."""
-    wk.register_kernel(name, "cpu", cpu, signature=rule)
-    wk.wgsl_kernel(name, shader, **options)
-    return lambda *xs, **attrs: wk.run(name, *xs, **attrs)
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("own_kernels")]
 
 
 def codes(report: Report) -> set[str]:

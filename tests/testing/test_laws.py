@@ -1,7 +1,6 @@
 """What ``init`` and ``combine`` promise is held against an author's functions, in results."""
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,18 +12,12 @@ import wgsl_kernels as wk
 from wgsl_kernels.bench.laws.combined import combined_by
 from wgsl_kernels.bench.laws.laws import broken_laws
 from wgsl_kernels.bench.laws.rows import LONG, NEAR_ONE, patterned
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample, all_samples, check_kernel
 from wgsl_kernels.wgsl.errors.findings import Finding
 
+pytestmark = pytest.mark.usefixtures("own_kernels")
+
 SUM = "fn init() -> f32 { return 0.0; }\nfn lift(x: T) -> f32 { return f32(x); }\n"
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 def sampled(text: str, *, form: Any = None, **facts: Any) -> Sample:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.bench.checking import tint
 from wgsl_kernels.bench.checking.unsampled import check_unsampled
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+pytestmark = pytest.mark.usefixtures("own_kernels")
 
 QUIET = "fn op(x: f32) -> f32 {\n  return x + bitcast<f32>(0x7fc00000u);\n}\n"
 """WGSL has no constant that is NaN; naga takes it."""
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 @pytest.mark.parametrize(

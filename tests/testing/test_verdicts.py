@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.testing.kernels import registered
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
@@ -18,28 +19,12 @@ from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.bench.pictures import painted, titled
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import Sample, all_samples, check_kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-
-@pytest.fixture(autouse=True)
-def _own_kernels() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
-
-
-def registered(
-    name: str, cpu: Callable[..., Any], shader: str, rule: Callable[..., Any], **options: Any
-) -> Callable[..., Any]:
-    """Register a kernel, and return what runs it."""
-    wk.register_kernel(name, "cpu", cpu, signature=rule)
-    wk.wgsl_kernel(name, shader, **options)
-    return lambda *xs, **attrs: wk.run(name, *xs, **attrs)
+pytestmark = pytest.mark.usefixtures("own_kernels")
 
 
 def doubled(**facts: Any) -> Sample:

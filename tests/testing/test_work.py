@@ -10,20 +10,12 @@ import pytest
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.ceilings import operations_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
-pytestmark = pytest.mark.gpu
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("own_kernels")]
 
 
 def ones(*shape: int) -> wk.Tensor:

@@ -47,19 +47,16 @@ def choices(text: Text) -> Iterator[tuple[Doing, Span]]:
     Raises:
         ShaderError: It cannot be read at all.
     """
-    module = parse(text)
-    types = infer(module.declarations)
-    for function in functions_of(module):
-        for node in descendants(function.body):
-            if isinstance(node, tree.Call):
-                name = node.callee.name
-                if name in COMPARING:
-                    yield "compares", node.span
-                elif name in ASKING:
-                    yield "asks", node.span
-            elif isinstance(node, tree.Binary) and _is_of_floats(node, types):
-                is_itself = bare(node.left) == bare(node.right)
-                yield "asks" if is_itself else "compares", node.span
+    for node, types in _typed(text):
+        if isinstance(node, tree.Call):
+            name = node.callee.name
+            if name in COMPARING:
+                yield "compares", node.span
+            elif name in ASKING:
+                yield "asks", node.span
+        elif isinstance(node, tree.Binary) and _is_of_floats(node, types):
+            is_itself = bare(node.left) == bare(node.right)
+            yield "asks" if is_itself else "compares", node.span
 
 
 def may_give_either_zero(text: Text) -> bool:
@@ -71,8 +68,6 @@ def may_give_either_zero(text: Text) -> bool:
     Raises:
         ShaderError: It cannot be read at all.
     """
-    module = parse(text)
-    types = infer(module.declarations)
     return any(
         (isinstance(node, _LOOPS) and any(_adds(one, types) for one in descendants(node)))
         or (
@@ -80,9 +75,17 @@ def may_give_either_zero(text: Text) -> bool:
             and node.callee.name in EITHER_ZERO
             and _is_float(node.arguments[0], types)
         )
-        for function in functions_of(module)
-        for node in descendants(function.body)
+        for node, types in _typed(text)
     )
+
+
+def _typed(text: Text) -> Iterator[tuple[tree.Node, Types]]:
+    """Yield what the bodies of a text's functions are made of, with the types there."""
+    module = parse(text)
+    types = infer(module.declarations)
+    for function in functions_of(module):
+        for node in descendants(function.body):
+            yield node, types
 
 
 def _adds(node: tree.Node, types: Types) -> bool:

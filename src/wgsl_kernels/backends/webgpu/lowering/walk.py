@@ -73,7 +73,7 @@ class Walk:
         }
 
     def is_wide(self, rows: int, maps: bool) -> bool:
-        """Say whether the fours that are loaded and stored lie at multiples of four.
+        """Say whether the vectors that are loaded and stored lie at multiples of four.
 
         Args:
             rows: Neighbouring rows of an invocation; of several, elements are neighbours across.
