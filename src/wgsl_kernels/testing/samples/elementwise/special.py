@@ -5,7 +5,7 @@ Where the first two are near 0 below 0 they are differences of two terms, whose 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,11 +50,13 @@ def _polygamma(n: int) -> Bound:
     return absolute(error)
 
 
+BELOW: dict[str, Any] = {"low": -9.9, "high": -1.1, "second_order": False}
+BETWEEN_POLES: dict[str, Any] = {"low": -9.7, "high": -1.3, "second_order": False}
+FIFTH: dict[str, Any] = {"low": 0.8, "high": 9.0}
+
 SAMPLES = [
     Sample("Digamma", wk.digamma, ((2, 3),), low=0.2, high=4.0, bound=DIGAMMA),
-    Sample(
-        "Digamma", wk.digamma, ((5, 13),), low=-9.9, high=-1.1, bound=DIGAMMA, second_order=False
-    ),
+    Sample("Digamma", wk.digamma, ((5, 13),), **BELOW, bound=DIGAMMA),
     Sample("Digamma", wk.digamma, ((7,),), dtypes="int32", low=1, high=99, bound=DIGAMMA),
     Sample("Digamma", wk.digamma, ((9,),), dtypes="float16", low=0.3, bound=DIGAMMA),
     Sample("Erfc", wk.erfc, ((2, 3),), bound=safe("safe_erfc")),
@@ -66,28 +68,12 @@ SAMPLES = [
     Sample("Erfinv", wk.erfinv, ((7,),), dtypes="int32", low=0, high=1, bound=ERFINV),
     Sample("Erfinv", wk.erfinv, ((9,),), dtypes="float16", low=-0.9, high=0.9, bound=ERFINV),
     Sample("Lgamma", wk.lgamma, ((2, 3),), low=0.2, high=4.0, bound=LGAMMA),
-    Sample("Lgamma", wk.lgamma, ((5, 13),), low=-9.9, high=-1.1, bound=LGAMMA, second_order=False),
+    Sample("Lgamma", wk.lgamma, ((5, 13),), **BELOW, bound=LGAMMA),
     Sample("Lgamma", wk.lgamma, ((7,),), dtypes="int32", low=1, high=99, bound=LGAMMA),
     Sample("Lgamma", wk.lgamma, ((9,),), dtypes="float16", low=0.3, bound=LGAMMA),
     Sample("Polygamma", wk.polygamma, ((2, 3),), low=0.5, high=9.0, bound=_polygamma(1)),
-    Sample(
-        "Polygamma",
-        wk.polygamma,
-        ((3, 1, 2),),
-        attrs={"n": 5},
-        low=0.8,
-        high=9.0,
-        bound=_polygamma(5),
-    ),
-    Sample(
-        "Polygamma",
-        wk.polygamma,
-        ((33,),),
-        low=-9.7,
-        high=-1.3,
-        bound=_polygamma(1),
-        second_order=False,
-    ),
+    Sample("Polygamma", wk.polygamma, ((3, 1, 2),), attrs={"n": 5}, **FIFTH, bound=_polygamma(5)),
+    Sample("Polygamma", wk.polygamma, ((33,),), **BETWEEN_POLES, bound=_polygamma(1)),
     Sample("Polygamma", wk.polygamma, ((7,),), dtypes="int32", low=1, high=9, bound=_polygamma(1)),
     Sample("Polygamma", wk.polygamma, ((9,),), dtypes="float16", low=0.8, bound=_polygamma(1)),
 ]

@@ -31,30 +31,19 @@ def _sample(
     return Sample(kernel, f, ((count, 4), (count,)), dtype, attrs, 0.0, 1.0, ulp(64))
 
 
+V3 = ("NonMaxSuppressionV3", wk.non_max_suppression)
+V4 = ("NonMaxSuppressionV4", _padded)
+V5 = ("NonMaxSuppressionV5", _scored)
 SAMPLES = [
+    *(_sample(*V3, count, most, **attrs) for count, most, attrs in CASES),
     *(
-        _sample("NonMaxSuppressionV3", wk.non_max_suppression, count, most, **attrs)
-        for count, most, attrs in CASES
-    ),
-    *(
-        _sample(
-            "NonMaxSuppressionV4",
-            _padded,
-            count,
-            most,
-            pad_to_max_output_size=bool(place % 2),
-            **attrs,
-        )
+        _sample(*V4, count, most, pad_to_max_output_size=bool(place % 2), **attrs)
         for place, (count, most, attrs) in enumerate(CASES)
     ),
     *(
-        _sample(
-            "NonMaxSuppressionV5", _scored, count, most, soft_nms_sigma=0.5 * (place % 3), **attrs
-        )
+        _sample(*V5, count, most, soft_nms_sigma=0.5 * (place % 3), **attrs)
         for place, (count, most, attrs) in enumerate(CASES)
     ),
-    _sample(
-        "NonMaxSuppressionV3", wk.non_max_suppression, 9, 6, dtype="float16", iou_threshold=0.2
-    ),
-    _sample("NonMaxSuppressionV5", _scored, 9, 6, dtype="float16", soft_nms_sigma=0.5),
+    _sample(*V3, 9, 6, dtype="float16", iou_threshold=0.2),
+    _sample(*V5, 9, 6, dtype="float16", soft_nms_sigma=0.5),
 ]

@@ -27,27 +27,19 @@ def _looked_up(
     return Sample(kernel, _in_order, shapes, dtype, attrs, low=-9, high=9)
 
 
+BETWEEN = ((1, 5, 3), (2, 4, 4), (3, 1, 2), (1, 70, 65), (2, 6, 5), (1, 30, 9))
+AMONG = ((1, 5, 3), (2, 64, 4), (2, 9, 12))
+
 SAMPLES = [
     *(
         _looked_up(kernel, *sizes, dtype)
         for kernel in ("LowerBound", "UpperBound")
-        for sizes, dtype in (
-            ((1, 5, 3), "float32"),
-            ((2, 4, 4), "float32"),
-            ((3, 1, 2), "float32"),
-            ((1, 70, 65), "float32"),
-            ((2, 6, 5), "int32"),
-            ((1, 30, 9), "int32"),
-        )
+        for sizes, dtype in zip(BETWEEN, ("float32",) * 4 + ("int32",) * 2, strict=True)
     ),
     *(
         _looked_up("SearchSorted", *sizes, dtype, side)
         for side in ("left", "right")
-        for sizes, dtype in (
-            ((1, 5, 3), "float32"),
-            ((2, 64, 4), "float32"),
-            ((2, 9, 12), "int32"),
-        )
+        for sizes, dtype in zip(AMONG, ("float32", "float32", "int32"), strict=True)
     ),
     Sample("Sort", _sorted, ((5,),), bound=exact()),
     Sample("Sort", _sorted, ((3, 4),), attrs={"axis": 0}, bound=exact()),

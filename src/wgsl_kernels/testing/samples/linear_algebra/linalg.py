@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 Array = np.ndarray
+Shape = tuple[int, ...]
 GROWTH = 8
 """Roundings per row that an elimination or a rotation adds; see Higham, Accuracy and Stability."""
 
@@ -110,93 +111,59 @@ def _row(
 
 
 COMPLEX = "complex64"
-SQUARE: tuple[tuple[Array, str], ...] = (
-    (_regular(3, 3), "float32"),
-    (_regular(1, 1), "float32"),
-    (_regular(2, 2, 2), "float32"),
-    (_regular(0, 2, 2), "float32"),
-    (_regular(2, 2), "float16"),
-    (_regular(2, 2, dtype=COMPLEX), COMPLEX),
-)
-TRIANGULAR: tuple[tuple[Array, Array, str, dict[str, Any]], ...] = (
-    (_regular(3, 3), _drawn(3, 2), "float32", {"lower": True}),
-    (_regular(2, 2), _drawn(2), "float32", {"trans": "T"}),
-    (_regular(2, 1, 2, 2), _drawn(3, 2, 1), "float32", {"unit_diagonal": True}),
-    (_regular(0, 2, 2), _drawn(0, 2, 1), "float32", {}),
-    (_regular(2, 2), _drawn(2, 1), "float16", {"lower": True, "unit_diagonal": True}),
-    (
-        _regular(2, 2, dtype=COMPLEX),
-        _drawn(2, 1, dtype=COMPLEX),
-        COMPLEX,
-        {"lower": True, "trans": "C"},
-    ),
-)
+FLOATS = ("float32", "float32", "float32", "float32", "float16", COMPLEX)
+SHAPES = tuple(zip(((3, 3), (1, 1), (2, 2, 2), (0, 2, 2), (2, 2), (2, 2)), FLOATS, strict=True))
+
+
+def _rows(
+    kernel: str, f: Callable[..., Any], *shapes: tuple[Shape, Shape], attrs: Any = ({},) * 6
+) -> list[Sample]:
+    """Return rows of matrices and of what stands on their right, of each of `FLOATS`."""
+    return [
+        _row(kernel, f, _regular(*a, dtype=dtype), _drawn(*b, dtype=dtype), dtypes=dtype, **own)
+        for (a, b), dtype, own in zip(shapes, FLOATS, attrs, strict=True)
+    ]
+
+
+SOLVED: tuple[tuple[Shape, Shape], ...] = (
+    ((3, 3), (3, 2)), ((2, 2), (2,)), ((2, 1, 2, 2), (3, 2, 1)), ((0, 2, 2), (0, 2, 1)),
+    ((2, 2), (2, 1)), ((2, 2), (2, 1)),
+)  # fmt: skip
+NEAREST: tuple[tuple[Shape, Shape], ...] = (
+    ((4, 2), (4, 3)), ((2, 4), (2, 1)), ((2, 1, 3, 3), (2, 3, 2)), ((0, 2, 2), (0, 2, 1)),
+    ((3, 2), (3,)), ((3, 2), (3, 1)),
+)  # fmt: skip
+TRIANGLES: tuple[dict[str, Any], ...] = (
+    {"lower": True}, {"trans": "T"}, {"unit_diagonal": True}, {},
+    {"lower": True, "unit_diagonal": True}, {"lower": True, "trans": "C"},
+)  # fmt: skip
+MODES = ("reduced", "reduced", "complete", "reduced", "reduced", "reduced")
 SAMPLES = [
     *(
-        _row("Cholesky", wk.linalg.cholesky, values, dtypes=dtype)
-        for values, dtype in (
-            (_definite(3, 3), "float32"),
-            (_definite(1, 1), "float32"),
-            (_definite(2, 2, 2), "float32"),
-            (_definite(0, 2, 2), "float32"),
-            (_definite(2, 2), "float16"),
-            (_definite(2, 2, dtype=COMPLEX), COMPLEX),
-        )
+        _row("Cholesky", wk.linalg.cholesky, _definite(*shape, dtype=dtype), dtypes=dtype)
+        for shape, dtype in SHAPES
     ),
     *(
-        _row(kernel, f, values, dtypes=dtype)
+        _row(kernel, f, _regular(*shape, dtype=dtype), dtypes=dtype)
         for kernel, f in (
             ("LogMatrixDeterminant", wk.linalg.slogdet),
             ("MatrixCofactors", _cofactors),
             ("MatrixDeterminant", wk.linalg.det),
         )
-        for values, dtype in SQUARE
+        for shape, dtype in SHAPES
     ),
+    *_rows("MatrixSolve", wk.linalg.solve, *SOLVED),
+    *_rows("MatrixSolveLs", _lstsq, *NEAREST),
+    *_rows("MatrixTriangularSolve", wk.linalg.solve_triangular, *SOLVED, attrs=TRIANGLES),
     *(
-        _row("MatrixSolve", wk.linalg.solve, a, b, dtypes=dtype)
-        for a, b, dtype in (
-            (_regular(3, 3), _drawn(3, 2), "float32"),
-            (_regular(2, 2), _drawn(2), "float32"),
-            (_regular(2, 1, 2, 2), _drawn(3, 2, 1), "float32"),
-            (_regular(0, 2, 2), _drawn(0, 2, 1), "float32"),
-            (_regular(2, 2), _drawn(2, 1), "float16"),
-            (_regular(2, 2, dtype=COMPLEX), _drawn(2, 1, dtype=COMPLEX), COMPLEX),
+        _row("Qr", wk.linalg.qr, _regular(*shape, dtype=dtype), dtypes=dtype, mode=mode)
+        for shape, dtype, mode in zip(
+            ((3, 2), (2, 3), (2, 2, 2), (0, 2, 2), (2, 2), (2, 2)), FLOATS, MODES, strict=True
         )
     ),
     *(
-        _row("MatrixSolveLs", _lstsq, a, b, dtypes=dtype)
-        for a, b, dtype in (
-            (_regular(4, 2), _drawn(4, 3), "float32"),
-            (_regular(2, 4), _drawn(2, 1), "float32"),
-            (_regular(2, 1, 3, 3), _drawn(2, 3, 2), "float32"),
-            (_regular(0, 2, 2), _drawn(0, 2, 1), "float32"),
-            (_regular(3, 2), _drawn(3), "float16"),
-            (_regular(3, 2, dtype=COMPLEX), _drawn(3, 1, dtype=COMPLEX), COMPLEX),
-        )
-    ),
-    *(
-        _row("MatrixTriangularSolve", wk.linalg.solve_triangular, a, b, dtypes=dtype, **attrs)
-        for a, b, dtype, attrs in TRIANGULAR
-    ),
-    *(
-        _row("Qr", wk.linalg.qr, values, dtypes=dtype, mode=mode)
-        for values, dtype, mode in (
-            (_regular(3, 2), "float32", "reduced"),
-            (_regular(2, 3), "float32", "reduced"),
-            (_regular(2, 2, 2), "float32", "complete"),
-            (_regular(0, 2, 2), "float32", "reduced"),
-            (_regular(2, 2), "float16", "reduced"),
-            (_regular(2, 2, dtype=COMPLEX), COMPLEX, "reduced"),
-        )
-    ),
-    *(
-        _row("SelfAdjointEig", _eigh, values, bound=EIGEN, dtypes=dtype)
-        for values, dtype in (
-            (_definite(3, 3), "float32"),
-            (_definite(1, 1), "float32"),
-            (_definite(2, 2), "float16"),
-            (_definite(2, 2, dtype=COMPLEX), COMPLEX),
-        )
+        _row("SelfAdjointEig", _eigh, _definite(*shape, dtype=dtype), bound=EIGEN, dtypes=dtype)
+        for shape, dtype in (*SHAPES[:2], *SHAPES[4:])
     ),
     _row("SelfAdjointEig", wk.linalg.eigvalsh, _definite(2, 3, 3), bound=EIGEN),
     _row("SelfAdjointEig", wk.linalg.eigvalsh, _definite(0, 2, 2), bound=EIGEN),

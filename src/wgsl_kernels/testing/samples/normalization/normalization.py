@@ -53,80 +53,39 @@ def _scaled(
     return wk.batch_norm(x, mean, variance, None, scale, **attrs)
 
 
-_LOW = (-2.0, -2.0, 0.3)
+def _batch(*shapes: tuple[int, ...], f: Any = wk.batch_norm, **facts: Any) -> Sample:
+    """A row whose inputs are x, mean, variance, then what is present: an offset, a scale."""
+    low = (-2.0, -2.0, 0.3, -2.0, -2.0)[: len(shapes)]
+    return Sample("FusedBatchNorm", f, shapes, low=low, **facts)
+
+
+def _layer(*shapes: tuple[int, ...], axis: int | None = None, **facts: Any) -> Sample:
+    """A row whose inputs are x, then what is present: a scale, an offset."""
+    has = {"has_scale": len(shapes) > 1, "has_offset": len(shapes) > 2}
+    attrs, bound = ({}, layer_norm_bound(**has)) if axis is None else (
+        {"axis": axis}, layer_norm_bound(axis, **has)
+    )  # fmt: skip
+    return Sample("LayerNorm", wk.layer_norm, shapes, attrs=attrs, **{"bound": bound, **facts})
+
+
 _WHOLE = batch_norm_bound(has_offset=True, has_scale=True)
 
 SAMPLES = [
-    Sample(
-        "FusedBatchNorm",
-        wk.batch_norm,
-        ((2, 3, 2, 4), (4,), (4,), (4,), (4,)),
-        low=(*_LOW, -2.0, -2.0),
-        bound=_WHOLE,
+    _batch((2, 3, 2, 4), (4,), (4,), (4,), (4,), bound=_WHOLE),
+    _batch((5, 3), (3,), (3,), bound=batch_norm_bound()),
+    _batch((3, 33), (33,), (), (1, 33), bound=batch_norm_bound(has_offset=True)),
+    _batch(
+        (2, 3, 2), (3, 2), (2, 1, 1), (2,),
+        f=_scaled, attrs={"variance_epsilon": 0.001}, bound=batch_norm_bound(has_scale=True),
     ),
-    Sample(
-        "FusedBatchNorm", wk.batch_norm, ((5, 3), (3,), (3,)), low=_LOW, bound=batch_norm_bound()
-    ),
-    Sample(
-        "FusedBatchNorm",
-        wk.batch_norm,
-        ((3, 33), (33,), (), (1, 33)),
-        low=(*_LOW, -2.0),
-        bound=batch_norm_bound(has_offset=True),
-    ),
-    Sample(
-        "FusedBatchNorm",
-        _scaled,
-        ((2, 3, 2), (3, 2), (2, 1, 1), (2,)),
-        low=(*_LOW, -2.0),
-        attrs={"variance_epsilon": 0.001},
-        bound=batch_norm_bound(has_scale=True),
-    ),
-    Sample(
-        "FusedBatchNorm",
-        wk.batch_norm,
-        ((2, 1, 1, 2, 1, 2), (2,), (2,), (2,), (2,)),
-        low=(*_LOW, -2.0, -2.0),
-        bound=_WHOLE,
-    ),
-    Sample("FusedBatchNorm", wk.batch_norm, ((), (), ()), low=_LOW, bound=batch_norm_bound()),
-    Sample("FusedBatchNorm", wk.batch_norm, ((0, 3), (3,), (3,)), low=_LOW),
-    Sample(
-        "FusedBatchNorm",
-        wk.batch_norm,
-        ((3, 4), (4,), (4,)),
-        dtypes="float16",
-        low=_LOW,
-        bound=batch_norm_bound(),
-    ),
-    Sample("LayerNorm", wk.layer_norm, ((2, 3),), bound=layer_norm_bound()),
-    Sample(
-        "LayerNorm",
-        wk.layer_norm,
-        ((3, 8), (8,), (8,)),
-        bound=layer_norm_bound(has_scale=True, has_offset=True),
-    ),
-    Sample(
-        "LayerNorm",
-        wk.layer_norm,
-        ((2, 5, 7), (5, 7)),
-        attrs={"axis": 1},
-        bound=layer_norm_bound(1, has_scale=True),
-        second_order=False,
-    ),
-    Sample(
-        "LayerNorm",
-        wk.layer_norm,
-        ((4,), (4,)),
-        attrs={"axis": 0},
-        bound=layer_norm_bound(0, has_scale=True),
-    ),
-    Sample("LayerNorm", wk.layer_norm, ((0, 3), (3,)), bound=None),
-    Sample(
-        "LayerNorm",
-        wk.layer_norm,
-        ((70, 9), (9,), (9,)),
-        bound=layer_norm_bound(has_scale=True, has_offset=True),
-        second_order=False,
-    ),
-]
+    _batch((2, 1, 1, 2, 1, 2), (2,), (2,), (2,), (2,), bound=_WHOLE),
+    _batch((), (), (), bound=batch_norm_bound()),
+    _batch((0, 3), (3,), (3,)),
+    _batch((3, 4), (4,), (4,), dtypes="float16", bound=batch_norm_bound()),
+    _layer((2, 3)),
+    _layer((3, 8), (8,), (8,)),
+    _layer((2, 5, 7), (5, 7), axis=1, second_order=False),
+    _layer((4,), (4,), axis=0),
+    _layer((0, 3), (3,), bound=None),
+    _layer((70, 9), (9,), (9,), second_order=False),
+]  # fmt: skip

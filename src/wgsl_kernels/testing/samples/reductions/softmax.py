@@ -7,6 +7,8 @@ many as the row is wide. The quotient is off by 2.5 and a rounding, safe_log1p b
 Of the logarithms the sum leaves out the maximum, whose 1 is exact.
 """
 
+from typing import Any
+
 import numpy as np
 
 import wgsl_kernels as wk
@@ -51,54 +53,39 @@ def _logsumexp_bound(axis: int, keepdims: bool = False) -> Bound:
     return absolute(amount)
 
 
+_WIDE: dict[str, Any] = {"low": -30.0, "high": 30.0, "second_order": False}
+
+
+def _log_sum(*shape: int, axis: int, keepdims: bool = False, **facts: Any) -> Sample:
+    attrs = {"axis": axis, "keepdims": True} if keepdims else {"axis": axis}
+    bound = _logsumexp_bound(axis, keepdims)
+    return Sample("LogSumExp", wk.logsumexp, (shape,), attrs=attrs, bound=bound, **facts)
+
+
+def _softmax(*shape: int, axis: int | None = None, is_log: bool = False, **facts: Any) -> Sample:
+    kernel, f, bound = (
+        ("LogSoftmax", wk.log_softmax, _log_softmax_bound)
+        if is_log
+        else ("Softmax", wk.softmax, _softmax_bound)
+    )
+    attrs, of = ({}, -1) if axis is None else ({"axis": axis}, axis)
+    return Sample(kernel, f, (shape,), attrs=attrs, bound=bound(of), **facts)
+
+
 SAMPLES = [
-    Sample("LogSoftmax", wk.log_softmax, ((2, 3),), bound=_log_softmax_bound(-1)),
-    Sample(
-        "LogSoftmax", wk.log_softmax, ((3, 70, 2),), attrs={"axis": 1}, bound=_log_softmax_bound(1)
-    ),
-    Sample("LogSoftmax", wk.log_softmax, ((5, 1),), bound=_log_softmax_bound(-1)),
-    Sample(
-        "LogSoftmax",
-        wk.log_softmax,
-        ((2, 300),),
-        low=-30.0,
-        high=30.0,
-        bound=_log_softmax_bound(-1),
-        second_order=False,
-    ),
-    Sample("LogSumExp", wk.logsumexp, ((2, 3),), attrs={"axis": 1}, bound=_logsumexp_bound(1)),
-    Sample(
-        "LogSumExp",
-        wk.logsumexp,
-        ((3, 70, 4),),
-        attrs={"axis": 1, "keepdims": True},
-        bound=_logsumexp_bound(1, True),
-        second_order=False,
-    ),
-    Sample(
-        "LogSumExp",
-        wk.logsumexp,
-        ((300,),),
-        low=-30.0,
-        high=30.0,
-        attrs={"axis": -1},
-        bound=_logsumexp_bound(-1),
-        second_order=False,
-    ),
-    Sample("Softmax", wk.softmax, ((2, 3),), bound=_softmax_bound(-1)),
-    Sample("Softmax", wk.softmax, ((3, 70, 2),), attrs={"axis": 1}, bound=_softmax_bound(1)),
-    Sample("Softmax", wk.softmax, ((4, 5),), attrs={"axis": 0}, bound=_softmax_bound(0)),
-    Sample("Softmax", wk.softmax, ((5, 1),), bound=_softmax_bound(-1)),
-    Sample("Softmax", wk.softmax, ((2, 5, 7),), attrs={"axis": 1}, bound=_softmax_bound(1)),
-    Sample("Softmax", wk.softmax, ((2, 5, 8),), attrs={"axis": 1}, bound=_softmax_bound(1)),
-    Sample("Softmax", wk.softmax, ((3, 8),), bound=_softmax_bound(-1)),
-    Sample(
-        "Softmax",
-        wk.softmax,
-        ((2, 300),),
-        low=-30.0,
-        high=30.0,
-        bound=_softmax_bound(-1),
-        second_order=False,
-    ),
+    _softmax(2, 3, is_log=True),
+    _softmax(3, 70, 2, axis=1, is_log=True),
+    _softmax(5, 1, is_log=True),
+    _softmax(2, 300, is_log=True, **_WIDE),
+    _log_sum(2, 3, axis=1),
+    _log_sum(3, 70, 4, axis=1, keepdims=True, second_order=False),
+    _log_sum(300, axis=-1, **_WIDE),
+    _softmax(2, 3),
+    _softmax(3, 70, 2, axis=1),
+    _softmax(4, 5, axis=0),
+    _softmax(5, 1),
+    _softmax(2, 5, 7, axis=1),
+    _softmax(2, 5, 8, axis=1),
+    _softmax(3, 8),
+    _softmax(2, 300, **_WIDE),
 ]

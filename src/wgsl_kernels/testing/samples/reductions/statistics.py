@@ -41,43 +41,20 @@ def variance_bound(axes: Any = None, *, keepdims: bool = False, correction: floa
     return absolute(amount)
 
 
+def _variance(*shape: int, attrs: Any = None, **facts: Any) -> Sample:
+    attrs = attrs or {}
+    others = {name: value for name, value in attrs.items() if name != "axis"}
+    bound = variance_bound(attrs.get("axis"), **others)
+    return Sample("Variance", wk.var, (shape,), attrs=attrs, bound=bound, **facts)
+
+
 SAMPLES = [
-    Sample("Variance", wk.var, ((2, 3),), bound=variance_bound()),
-    Sample("Variance", wk.var, ((3, 70, 5),), attrs={"axis": (0, 2)}, bound=variance_bound((0, 2))),
-    Sample(
-        "Variance",
-        wk.var,
-        ((5, 3),),
-        attrs={"axis": -1, "keepdims": True},
-        bound=variance_bound(-1, keepdims=True),
-    ),
-    Sample(
-        "Variance",
-        wk.var,
-        ((70, 8),),
-        attrs={"axis": 0, "correction": 1.0},
-        bound=variance_bound(0, correction=1.0),
-        second_order=False,
-    ),
-    Sample(
-        "Variance",
-        wk.var,
-        ((40000,),),
-        low=99.0,
-        high=101.0,
-        bound=variance_bound(),
-        second_order=False,
-    ),
-    Sample("Variance", wk.var, ((4, 1),), attrs={"axis": 1}, bound=variance_bound(1)),
-    Sample("Variance", wk.var, ((7, 9),), dtypes="int32", low=-9, high=9, bound=variance_bound()),
-    Sample(
-        "Variance",
-        wk.var,
-        ((7, 9),),
-        dtypes="bool",
-        low=0,
-        high=2,
-        attrs={"axis": 0},
-        bound=variance_bound(0),
-    ),
+    _variance(2, 3),
+    _variance(3, 70, 5, attrs={"axis": (0, 2)}),
+    _variance(5, 3, attrs={"axis": -1, "keepdims": True}),
+    _variance(70, 8, attrs={"axis": 0, "correction": 1.0}, second_order=False),
+    _variance(40000, low=99.0, high=101.0, second_order=False),
+    _variance(4, 1, attrs={"axis": 1}),
+    _variance(7, 9, dtypes="int32", low=-9, high=9),
+    _variance(7, 9, dtypes="bool", low=0, high=2, attrs={"axis": 0}),
 ]

@@ -8,6 +8,10 @@ MOVED = exact()
 TENTHS = {"start": 2.0, "stop": -1.0, "step": -0.1}
 # The step is rounded, then the product, then the sum, none of them above 3: four ULP of 4 at most.
 STEPPED = absolute(4 * 2.0**-21)
+LINES = (
+    (0, 1, 5), (-4.0, 5.0, 6), (2.5, 2.5, 1), (-1.0, 0.3, 65), (-3e38, 3e38, 4), (1.0, 0.999, 4)
+)  # fmt: skip
+HALVES = {"depth": 3, "on_value": 0.5, "off_value": -0.1, "dtype": "float32"}
 
 SAMPLES = [
     Sample("Fill", wk.full, (), attrs={"shape": (2, 3), "fill_value": 0.1}, bound=MOVED),
@@ -17,26 +21,10 @@ SAMPLES = [
     Sample("Fill", wk.full, (), attrs={"shape": (5,), "fill_value": 1 - 2j}, bound=MOVED),
     *(
         Sample("LinSpace", wk.linspace, (), attrs={"start": a, "stop": b, "num": n}, bound=ulp(1))
-        for a, b, n in (
-            (0, 1, 5),
-            (-4.0, 5.0, 6),
-            (2.5, 2.5, 1),
-            (-1.0, 0.3, 65),
-            (-3e38, 3e38, 4),
-            (1.0, 0.999, 4),
-        )
+        for a, b, n in LINES
     ),
     Sample("OneHot", wk.one_hot, ((2, 3),), "int32", {"depth": 4}, -1, 5),
-    Sample(
-        "OneHot",
-        wk.one_hot,
-        ((5,),),
-        "int32",
-        {"depth": 3, "on_value": 0.5, "off_value": -0.1, "dtype": "float32"},
-        0,
-        3,
-        MOVED,
-    ),
+    Sample("OneHot", wk.one_hot, ((5,),), "int32", HALVES, 0, 3, MOVED),
     Sample("OneHot", wk.one_hot, ((),), "int32", {"depth": 3, "dtype": "bool"}, 0, 3),
     Sample("OneHot", wk.one_hot, ((2,),), "int32", {"depth": 3, "dtype": "complex64"}, 0, 3, MOVED),
     Sample("OnesLike", wk.ones_like, ((2, 3),), bound=MOVED),

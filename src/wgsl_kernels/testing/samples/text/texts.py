@@ -13,6 +13,12 @@ WIDTHS: list[dict[str, Any]] = [
     {"n_gram_widths": (1,), "pad_width": 3, "preserve_short_sequences": False},
     {"n_gram_widths": (3, 1), "pad_width": 2, "preserve_short_sequences": True},
 ]
+BUCKETS = [
+    (shape, {"num_buckets": count})
+    for shape, count in zip(
+        ((5,), (2, 3), (), (9,), (1, 1), (4,)), (10, 1, 3, 2**31 - 1, 7, 99), strict=True
+    )
+]
 
 
 def _n_grams(data: wk.Tensor, **attrs: Any) -> list[wk.Tensor]:
@@ -34,20 +40,7 @@ SAMPLES = [
     ),
     *(Sample("StringNGrams", _n_grams, ((6,),), "string", attrs) for attrs in WIDTHS),
     *(
-        Sample(
-            "StringToHashBucketFast",
-            wk.string_to_hash_bucket_fast,
-            (shape,),
-            "string",
-            {"num_buckets": count},
-        )
-        for shape, count in (
-            ((5,), 10),
-            ((2, 3), 1),
-            ((), 3),
-            ((9,), 2**31 - 1),
-            ((1, 1), 7),
-            ((4,), 99),
-        )
+        Sample("StringToHashBucketFast", wk.string_to_hash_bucket_fast, (shape,), "string", attrs)
+        for shape, attrs in BUCKETS
     ),
 ]
