@@ -42,7 +42,6 @@ class Document:
 
     @functools.cached_property
     def shaders(self) -> list[Shader]:
-        """The WGSL in it."""
         if self.is_shader:
             return [Shader(self.text, 0, len(self.text), is_inline=False)]
         return shaders_in(self.text) if self.language == "python" else []
@@ -74,13 +73,11 @@ class Document:
         return at
 
     def position(self, offset: int) -> lsp.Position:
-        """Return the place of an offset."""
         offset = min(max(offset, 0), len(self.text))
         number = bisect.bisect_right(self._starts, offset) - 1
         return lsp.Position(number, self._units(self.text[self._starts[number] : offset]))
 
     def range(self, begin: int, end: int) -> lsp.Range:
-        """Return the places of a span."""
         return lsp.Range(self.position(begin), self.position(end))
 
     def place(self, line: int, column: int) -> int:

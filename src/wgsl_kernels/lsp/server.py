@@ -77,7 +77,6 @@ class WgslServer(LanguageServer):
         self._works = 0
 
     def document(self, uri: str) -> Document:
-        """Return a document as it is now."""
         found = self.workspace.get_text_document(uri)
         number, known = self._documents.get(uri, (None, None))
         if known is None or number != found.version:
@@ -164,7 +163,6 @@ class WgslServer(LanguageServer):
             self._send(uri)
 
     def close(self, uri: str) -> None:
-        """Forget a document."""
         self._documents.pop(uri, None)
         state = self.states.pop(uri, _State())
         for task in state.tasks.values():

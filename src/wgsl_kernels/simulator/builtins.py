@@ -274,12 +274,10 @@ def _refracted(x: list[Any], normal: list[Any], ratio: Any) -> list[Any]:
 
 
 def all_of(x: Any) -> Any:
-    """Say whether all components hold."""
     return np.logical_and.reduce(np.broadcast_arrays(*x)) if isinstance(x, list) else x
 
 
 def any_of(x: Any) -> Any:
-    """Say whether any component holds."""
     return np.logical_or.reduce(np.broadcast_arrays(*x)) if isinstance(x, list) else x
 
 
@@ -306,8 +304,6 @@ def _whole(x: Any) -> list[Any]:
 
 
 def _by_component(function: Callable[[Any], list[Any]]) -> Callable[[Any], list[Any]]:
-    """Apply a function of two results to vectors, too."""
-
     def called(x: Any) -> list[Any]:
         if not isinstance(x, list):
             return function(x)

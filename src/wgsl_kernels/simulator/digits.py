@@ -88,7 +88,6 @@ class Digits(np.lib.mixins.NDArrayOperatorsMixin):
         return tuple(self.near.shape)
 
     def astype(self, dtype: Any) -> Any:
-        """Return them as another type."""
         near = self.near.astype(dtype)
         return _computed(near, self.wide, [self]) if near.dtype.kind == "f" else near
 

@@ -232,7 +232,6 @@ def _parts(groups: Sequence[int], workgroup: int) -> Iterator[tuple[int, int]]:
 
 
 def _binding(node: tree.Var) -> tuple[int, int]:
-    """Return a variable's group and binding."""
     found = {"group": 0, "binding": 0}
     for one in node.attributes:
         if one.name in found and one.arguments and isinstance(one.arguments[0], tree.Literal):

@@ -61,7 +61,6 @@ class ExpressionCompiler:
     # Writing.
 
     def write(self, line: str) -> None:
-        """Append a statement."""
         self.lines.append("    " * self.depth + line)
 
     def fresh(self, hint: str = "t") -> str:
@@ -84,7 +83,6 @@ class ExpressionCompiler:
         return self.module.site(node, is_written=self.is_target)
 
     def type_of(self, node: tree.Expression) -> Type:
-        """Return the type of an expression's value."""
         return value_of(self.reference_of(node))
 
     def reference_of(self, node: tree.Expression) -> Type:
@@ -233,7 +231,6 @@ class ExpressionCompiler:
         return self.read_or_part(node)
 
     def read_or_part(self, node: tree.Index | tree.Access) -> str:
-        """Read a part of a variable, or take one of a value."""
         if isinstance(self.module.types.of(node), Reference):
             return self.read(self.place(node))
         base = self.value(node.base)
@@ -242,7 +239,6 @@ class ExpressionCompiler:
         return f"{base}[{self.member(self.type_of(node.base), node)}]"
 
     def member(self, type_: Type, node: tree.Access) -> int:
-        """Return which part of a vector or a struct a member is."""
         if isinstance(type_, StructType):
             return list(type_.members).index(node.member.name)
         return COMPONENTS[node.member.name]
@@ -293,7 +289,6 @@ class ExpressionCompiler:
         return MemoryPlace(self.module.memory(node.name), (), 0, type_, self.site(node))
 
     def pointed(self, node: tree.Expression) -> Place:
-        """Return the place that a pointer points to."""
         type_ = self.type_of(node)
         assert isinstance(type_, Pointer)
         inner = node
@@ -308,7 +303,6 @@ class ExpressionCompiler:
         return MemoryPlace(f"{value}[0]", ((f"{value}[1]", 1),), 0, type_.store, site)
 
     def element(self, base: Place, node: tree.Index) -> Place:
-        """Return the place of an element of an array, a vector or a matrix."""
         type_, holder = self.type_of(node), base.type
         index = self.value(node.index, concrete(self.type_of(node.index)))
         if isinstance(base, OwnPlace):
@@ -323,7 +317,6 @@ class ExpressionCompiler:
         return base.part(0, type_, self.kept(index, "i"), stride)
 
     def read(self, place: Place) -> str:
-        """Return what is at a place."""
         if isinstance(place, OwnPlace):
             found = f"{place.name}.value" if place.is_cell else place.name
             for index in place.path:

@@ -130,7 +130,6 @@ class CellPointer:
 
     @property
     def value(self) -> Any:
-        """What it points to."""
         found = self.cell.value
         for index in self.path:
             found = self.part_of(found, index)

@@ -92,7 +92,6 @@ class Run:
         return np.clip(at, 0, count - 1)
 
     def load(self, memory: VariableMemory, at: Any, scalar: str, mask: Any, site: int) -> Any:
-        """Return elements of memory."""
         if self.log is not None:
             lanes, places, real = self._inside(memory, at, scalar, mask, site)
             self.log.read(memory, places, real, lanes, _SIZES[scalar], site)

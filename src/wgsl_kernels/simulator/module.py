@@ -202,7 +202,6 @@ class ModuleCompiler:
         return self._named.fields(found) if isinstance(found, StructType) else ()
 
     def is_type(self, node: tree.Name) -> bool:
-        """Say whether a call of this name makes a value of a type."""
         return self._named.is_type(node.name)
 
     def size(self, scalar: Scalar) -> int:
@@ -272,7 +271,6 @@ class ModuleCompiler:
         return name
 
     def value_named(self, name: str) -> str:
-        """Return the Python name of a constant."""
         return _python_name("c", name, self.values)
 
     def known(self, node: tree.Expression) -> int | None:

@@ -42,7 +42,6 @@ class OwnPlace:
     type: Type
 
     def part(self, index: str, type_: Type) -> OwnPlace:
-        """Return a part of it."""
         return OwnPlace(self.name, self.is_cell, (*self.path, index), type_)
 
 

@@ -66,7 +66,6 @@ class FunctionCompiler(CallCompiler):
         return "\n".join((f"def {name}({', '.join(('m', *given))}):", *self.lines, ""))
 
     def body(self, node: tree.CompoundStatement) -> None:
-        """Write what is in the function."""
         self.statements(node.statements)
 
     # Statements.
@@ -82,7 +81,6 @@ class FunctionCompiler(CallCompiler):
         self.depth = depth
 
     def statement(self, node: tree.Statement) -> None:
-        """Write a statement."""
         _STATEMENTS[type(node)](self, node)
 
     def block(self, node: tree.CompoundStatement) -> None:
@@ -95,7 +93,6 @@ class FunctionCompiler(CallCompiler):
         self.scopes.pop()
 
     def inner(self, node: tree.CompoundStatement) -> None:
-        """Write a block that is indented."""
         self.depth += 1
         self.block(node)
         self.depth -= 1
@@ -142,7 +139,6 @@ class FunctionCompiler(CallCompiler):
         self.put(place, self.combined(operator, self.read(place), type_, value, given))
 
     def target(self, node: tree.Expression) -> Place:
-        """Return the place that is written to."""
         self.is_target = True
         found = self.place(node)
         self.is_target = False
@@ -158,7 +154,6 @@ class FunctionCompiler(CallCompiler):
         return MemoryPlace(place.name, ((at, size),), 0, place.type, place.site)
 
     def put(self, place: Place, value: str) -> None:
-        """Write a value to a place."""
         if isinstance(place, OwnPlace):
             path = "".join(f"{one}, " for one in place.path)
             if place.is_cell:

@@ -36,7 +36,6 @@ class Subgroups:
         return np.arange(self.count) - self.lane
 
     def call(self, name: str, mask: Any, *given: Any) -> Any:
-        """Return what a function gives to each invocation."""
         if given and isinstance(given[0], list):
             return [self.call(name, mask, one, *given[1:]) for one in given[0]]
         on = np.broadcast_to(mask, self.count)

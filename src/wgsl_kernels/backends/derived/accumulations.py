@@ -73,20 +73,12 @@ class Derivation:
     base: Accumulation
 
     def gradient(self, path: Sequence[str], wanted: str) -> Pulled:
-        """Return the gradient by one input, of what directions by the inputs of a path give.
-
-        Raises:
-            ShaderError: It cannot be derived; the message points at the reason.
-        """
+        """Return the gradient by one input, of what directions by the inputs of a path give."""
         one = self.along(path)
         return self._derived(wanted, lambda: pulled_back(one, wanted, self._context))
 
     def along(self, path: Sequence[str]) -> Accumulation:
-        """Return what directions by these inputs, one after the other, give.
-
-        Raises:
-            ShaderError: It cannot be derived; the message points at the reason.
-        """
+        """Return what directions by these inputs, one after the other, give."""
         one = self.base
         for wanted in path:
             one = self._moved(one, wanted)
@@ -139,7 +131,6 @@ def derived(
     """Return what is derived of a shader for a first input of this dtype, and by what.
 
     Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
         ArgumentError: It has no signature, and does not tell itself what its inputs are.
     """
     names, scalar = _names(shader), scalar_of_dtype(dtype)
@@ -158,11 +149,7 @@ def derived(
 def derived_by(
     shader: ShaderKernel, dtype: str, path: Sequence[str], wanted: str | None
 ) -> tuple[Derivation, Accumulation | Pulled]:
-    """Return the gradient by an input, or without one what directions by a path of them give.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the gradient by an input, or without one what directions by a path of them give."""
     if wanted is None:
         return derived(shader, dtype, lambda one: one.along(path))
     return derived(shader, dtype, lambda one: one.gradient(path, wanted))

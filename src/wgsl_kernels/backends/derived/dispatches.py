@@ -128,12 +128,10 @@ class DeviceKernel(DerivedKernel[Shaders]):
     """A derived kernel with full control."""
 
     def make(self, derivation: Derivation, found: Accumulation | Pulled, dtype: str) -> Shaders:
-        """Return the texts."""
         del dtype  # the derivation is for it
         return Shaders(derivation, found)
 
     def __call__(self, gpu: Gpu, *arrays: GpuArray, **attrs: Any) -> GpuArray:
-        """Run it."""
         has_upstream = self.wanted is not None
         x = arrays[1 if has_upstream else 0]
         made = self.made(x.dtype)

@@ -48,9 +48,6 @@ _ON_HOST = frozenset({"float32", "float16", "float64"})
 def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     """Return what registers the gradient of a shader that combines elements.
 
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-
     Warns:
         RuntimeWarning: It is zero throughout.
     """
@@ -111,11 +108,7 @@ def _kernels(
 
 
 def accumulated_text(shader: ShaderKernel, wanted: str) -> str:
-    """Return the shaders of a gradient by one input: functions, and the dispatches that call them.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the shaders of a gradient by one input: functions, and dispatches that call them."""
     head = f"// The gradient of {shader.name} by {wanted}, made of {shader.source.file}"
     if form_of(shader) == "window":
         windows = WindowDeviceKernel(shader, (), wanted).made("float32")

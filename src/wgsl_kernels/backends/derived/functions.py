@@ -60,11 +60,7 @@ class NumpyFunctions:
             self._module = ModuleCompiler(parse(text), {}, domain)
 
     def need(self, *names: str) -> None:
-        """Compile functions.
-
-        Raises:
-            ShaderError: One does what does not run on NumPy; the message points at the line.
-        """
+        """Compile functions."""
         with self._refusals():
             for name in names:
                 self._module.function(name)

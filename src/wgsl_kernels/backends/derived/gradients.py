@@ -53,9 +53,6 @@ if TYPE_CHECKING:
 def derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
     """Return what registers a shader's gradient, given whether it may replace another.
 
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-
     Warns:
         RuntimeWarning: It is zero throughout.
     """
@@ -80,11 +77,7 @@ def float_parameters(shader: ShaderKernel | ProductForm) -> list[str]:
 
 
 def gradient_text(shader: ShaderKernel | ProductForm, wanted: str) -> str:
-    """Return the shaders of a gradient by one input.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the shaders of a gradient by one input."""
     if isinstance(shader, ProductForm):
         return product_text(shader, wanted)
     if form_of(shader) is not None:
@@ -95,11 +88,7 @@ def gradient_text(shader: ShaderKernel | ProductForm, wanted: str) -> str:
 def twins_of(
     shader: ShaderKernel | ProductForm,
 ) -> Mapping[str, Twin | GradientTwin | WindowTwin | ProductGradientTwin]:
-    """Return the gradient by each float input, as CPU kernels.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the gradient by each float input, as CPU kernels."""
     if isinstance(shader, ProductForm):
         product = DerivedProduct(shader)
         product.check(has_gradient=True)
@@ -116,7 +105,6 @@ class ProductGradientTwin:
     """The gradient of a product by one input, on NumPy; the kernels that it runs are registered."""
 
     def __init__(self, product: DerivedProduct, wanted: str) -> None:
-        """Take a product and an input."""
         self.shader, self._product, self._wanted = product.form, product, wanted
 
     def __call__(self, dy: Array, *arrays: Array, **attrs: Any) -> Array:

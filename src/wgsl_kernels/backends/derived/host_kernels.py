@@ -71,11 +71,9 @@ class ArrayKernel(DerivedKernel[HostFunctions]):
     def make(
         self, derivation: Derivation, found: Accumulation | Pulled, dtype: str
     ) -> HostFunctions:
-        """Return the functions."""
         return HostFunctions.of(derivation, found, dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
-        """Run it."""
         inputs = arrays if self.wanted is None else arrays[1:]
         x = inputs[0]
         made = self.made(str(x.dtype))
@@ -143,7 +141,6 @@ class Rows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
         return int(np.prod(self.kept, dtype=np.int64))
 
     @property
@@ -169,12 +166,10 @@ class GradientTwin:
     """The gradient of a shader that combines elements by one input, on NumPy."""
 
     def __init__(self, shader: ShaderKernel, wanted: str) -> None:
-        """Take a shader and an input."""
         self.shader, self.wanted = shader, wanted
         self._kernel = ArrayKernel(shader, (), wanted)
 
     def __call__(self, dy: Array, *arrays: Array, **attrs: Any) -> Array:
-        """Return the gradient, in the shape of the input."""
         rows = Rows.of(self.shader, [one.shape for one in arrays], attrs)
         given = [rows.of_array(arrays[0]), *[one.reshape(rows.n) for one in arrays[1:]]]
         dy = rows.of_array(dy) if dy.shape == rows.shape else dy.reshape(rows.count)
@@ -187,23 +182,13 @@ class AccumulationTwin:
     """The CPU kernel of a shader that combines elements."""
 
     def __init__(self, shader: ShaderKernel) -> None:
-        """Refuse at once what cannot be run.
-
-        Raises:
-            ShaderError: The shader does what does not run on NumPy.
-        """
         self.shader, self._kernel = shader, ArrayKernel(shader, (), None)
 
     def check(self, dtype: str) -> None:
-        """Compile it for a dtype.
-
-        Raises:
-            ShaderError: The shader does what does not run on NumPy.
-        """
+        """Compile it for a dtype."""
         self._kernel.made(dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
-        """Return what the shader gives of arrays."""
         shapes = [one.shape for one in arrays]
         rows = Rows.of(self.shader, shapes, attrs)
         others = [one.reshape(rows.n) for one in arrays[1:]]

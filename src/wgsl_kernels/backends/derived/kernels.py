@@ -40,16 +40,11 @@ class DerivedKernel(ABC, Generic[_T]):
     """
 
     def __init__(self, shader: ShaderKernel, path: tuple[str, ...], wanted: str | None) -> None:
-        """Take a shader, the inputs of directions, and the input of a gradient."""
         self.shader, self.path, self.wanted = shader, path, wanted
         self._kept = KeptByDtype(shader, self._derived)
 
     def made(self, dtype: str) -> _T:
-        """Return what runs for a first input of a dtype.
-
-        Raises:
-            ShaderError: It cannot be derived, or does not run on this backend.
-        """
+        """Return what runs for a first input of a dtype."""
         return self._kept[dtype]
 
     @abstractmethod

@@ -80,7 +80,6 @@ class MadeShader(ShaderKernel, ABC):
         return self.kept[0][1]
 
     def names(self) -> tuple[str, ...]:
-        """Return what the kernel calls its inputs."""
         op = op_of(self.source)
         assert op is not None
         return tuple([one.name for one in op.parameters if one.name != "i"])
@@ -90,7 +89,6 @@ class MadeShader(ShaderKernel, ABC):
         return bool(self.kept) and self.kept[0][0] != self.parent.source.digest
 
     def differs(self) -> bool:
-        """Say whether the parent's files differ now."""
         return self.parent.differs()
 
 
@@ -99,7 +97,6 @@ class DerivedShader(MadeShader):
     """The gradient of a map by a parameter of its op; it takes the upstream gradient first."""
 
     def text(self) -> str:
-        """Return the shader."""
         return map_text(self.parent, self.wanted)
 
 
@@ -114,16 +111,12 @@ class PartShader(MadeShader):
     op: str = field(kw_only=True)
 
     def text(self) -> str:
-        """Return the shader."""
         own = _without(_raw(self.parent), _OF_FORMS)
         return f"{outside_package(self.parent, own)}\n{self.op}"
 
 
 def derive_map(shader: ShaderKernel) -> Callable[[bool], None]:
     """Return what registers a map's gradient, given whether it may replace another.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
 
     Warns:
         RuntimeWarning: It is zero throughout.
@@ -169,11 +162,7 @@ def derived_name(kernel: str, parameter: str) -> str:
 
 
 def map_text(shader: ShaderKernel, wanted: str) -> str:
-    """Return the shader of a map's gradient by one parameter.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the shader of a map's gradient by one parameter."""
     source, raw = shader.source, _raw(shader)
     op = op_of(source)
     assert op is not None
@@ -238,11 +227,7 @@ def _imported(raw: Text) -> set[str]:
 
 
 def map_twins(shader: ShaderKernel) -> dict[str, Twin]:
-    """Return the gradient of a map by each float input, as CPU kernels.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the gradient of a map by each float input, as CPU kernels."""
     return {one: _derived(shader, one)[1] for one in map_parameters(shader)}
 
 
@@ -257,11 +242,7 @@ def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
 
 
 def register_slopes(part: ShaderKernel) -> None:
-    """Register the kernels of a map's gradients, which :func:`map_gradients` runs.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Register the kernels of a map's gradients, which :func:`map_gradients` runs."""
     for one in map_parameters(part):
         _register(_derived(part, one), True)
 

@@ -100,7 +100,6 @@ class Passes:
     made: list[Pass] = field(default_factory=list[Pass])
 
     def written(self) -> list[Pass]:
-        """Return them."""
         self.made = []
         if self.pulled is None:
             self._forward()

@@ -154,11 +154,7 @@ class DerivedProduct:
     registered: ProductParts | None = None
 
     def text(self) -> ProductText:
-        """Return what its file says.
-
-        Raises:
-            ShaderError: It cannot be followed; the message points at the reason.
-        """
+        """Return what its file says."""
         text = self.form.file().text.text
         if text not in self.said:
             self.said.clear()
@@ -181,11 +177,7 @@ class DerivedProduct:
             self.registered = parts
 
     def check(self, *, has_gradient: bool) -> ProductParts:
-        """Derive everything once, of fields that are floats but for counts.
-
-        Raises:
-            ShaderError: It cannot be followed; the message points at the reason.
-        """
+        """Derive everything once, of fields that are floats but for counts."""
         said = self.text()
         guessed = {one: 1 if _COUNTS.fullmatch(one) else 1.0 for one in said.fields}
         parts = self._parts(said, types_of(guessed, said.fields))
@@ -325,21 +317,13 @@ class DerivedProduct:
 
 
 def product_inputs(form: ProductForm) -> list[str]:
-    """Return the inputs of a product that may have a gradient.
-
-    Raises:
-        ShaderError: It cannot be followed; the message points at the reason.
-    """
+    """Return the inputs of a product that may have a gradient."""
     said = DerivedProduct(form).text()
     return list(dict.fromkeys([one.input for one in (*said.operands, *said.reads)]))
 
 
 def product_text(form: ProductForm, wanted: str) -> str:
-    """Return the shaders of a gradient by one input.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return the shaders of a gradient by one input."""
     product = DerivedProduct(form)
     parts, said = product.check(has_gradient=True), product.text()
     costs, texts = list[str](), list[str]()
@@ -363,11 +347,7 @@ def product_text(form: ProductForm, wanted: str) -> str:
 
 
 def derive_product_gradient(form: ProductForm) -> Callable[[bool], None]:
-    """Return what registers a product's gradient, given whether it may replace another.
-
-    Raises:
-        ShaderError: It cannot be derived; the message points at the reason.
-    """
+    """Return what registers a product's gradient, given whether it may replace another."""
     product = DerivedProduct(form)
     product.check(has_gradient=True)
 
@@ -382,11 +362,7 @@ def derive_product_gradient(form: ProductForm) -> Callable[[bool], None]:
 
 
 def derive_product_cpu(form: ProductForm) -> Callable[[bool], None]:
-    """Return what registers a product's CPU kernel, given whether it may replace another.
-
-    Raises:
-        ShaderError: It does what does not run on NumPy; the message points at the line.
-    """
+    """Return what registers a product's CPU kernel, given whether it may replace another."""
     product = DerivedProduct(form, "the CPU kernel")
     product.check(has_gradient=False)
     twin = ProductTwin(product)
@@ -398,11 +374,9 @@ class ProductTwin:
     """The CPU kernel of a product."""
 
     def __init__(self, product: DerivedProduct) -> None:
-        """Take a product."""
         self.product = product
 
     def __call__(self, *arrays: Any, **attrs: Any) -> Array:
-        """Return the product of arrays."""
         product = self.product
         specs = [Spec(one.shape, str(one.dtype)) for one in arrays]
         call, said = product.call(specs, attrs), product.text()

@@ -54,7 +54,6 @@ class SumScan:
             register_slopes(one)
 
     def gradient(self, dy: Tensor, x: Tensor, attrs: Mapping[str, Any]) -> Tensor:
-        """Return the gradient of rows."""
         ways = {name: bool(attrs.get(name, False)) for name in _WAYS}
         read = {name: value for name, value in attrs.items() if name not in _WAYS}
         if "finish" in self.parts:  # its slope is the same whatever it is given

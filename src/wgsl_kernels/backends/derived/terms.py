@@ -103,9 +103,6 @@ class TermText:
 
         Returns:
             It, None where the gradient is zero throughout.
-
-        Raises:
-            NotDerivableError: The term does what cannot be followed.
         """
         parsed = parse_source(Text(COMPOSED, self.text))
         names = names_of(parsed.module)
@@ -215,11 +212,7 @@ class TermKernel:
         put_rule(made, override=True)
 
     def slope(self, wanted: int) -> TermKernel | None:
-        """Return the kernel of the gradient by an operand, registered; None where that is zero.
-
-        Raises:
-            NotDerivableError: The term does what cannot be followed.
-        """
+        """Return the kernel of the gradient by an operand, registered; None where that is zero."""
         if wanted not in self.slopes:
             term = self.term.slope(wanted)
             name = f"{self.name} gradient {self.term.operands[wanted]}"
@@ -260,11 +253,7 @@ class TermTwin:
         self._kept: dict[str, NumpyFunctions] = {}
 
     def functions(self, dtype: str) -> NumpyFunctions:
-        """Return its functions for a precision.
-
-        Raises:
-            ShaderError: It does what does not run on NumPy; the message points at the line.
-        """
+        """Return its functions for a precision."""
         if dtype not in self._kept:
             text = self.term.text.replace("params.", "attrs.")
             fields = fields_struct("attrs", self.term.types)
@@ -282,7 +271,6 @@ class TermTwin:
         return self._kept[dtype]
 
     def __call__(self, *operands: Array, **fields: Any) -> Array:
-        """Return the sums."""
         wide = np.float64 if any(one.dtype == np.float64 for one in operands) else np.float32
         left, right, *place = [
             (one.transpose(0, 2, 1) if turned else one).astype(wide, copy=False)
@@ -299,7 +287,6 @@ class TermTwin:
 
 
 def types_of(fields: Mapping[str, Any], named: Sequence[str]) -> Types:
-    """Return the types of fields by their values."""
     return tuple([(f"of_{name}", _type_of(fields[name])) for name in named])
 
 

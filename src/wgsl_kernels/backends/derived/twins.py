@@ -79,11 +79,7 @@ class CompiledMap:
     """A map on NumPy, for one dtype."""
 
     def __init__(self, kernel: str, source: Source, dtype: str) -> None:
-        """Compile it.
-
-        Raises:
-            ShaderError: It does what does not run on NumPy; the message points at the line.
-        """
+        """Compile it."""
         op = op_of(source, "float32" if dtype == "float64" else dtype)
         if op is None:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
@@ -95,7 +91,6 @@ class CompiledMap:
         self._functions.need(op.name)
 
     def run(self, values: Mapping[str, Any], attrs: Mapping[str, Any]) -> Any:
-        """Return the map of arrays by name."""
         present = [one for one in values.values() if one is not None]
         shape = np.broadcast_shapes(*[one.shape for one in present])
         given: list[Any] = []
@@ -119,7 +114,6 @@ def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
 
     Raises:
         ArgumentError: The shader is no map.
-        ShaderError: It does what does not run on NumPy; the message points at the line.
     """
     twin: Any
     form = form_of(shader)

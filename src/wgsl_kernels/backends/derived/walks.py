@@ -48,7 +48,6 @@ class PartWalk:
         self._cut = {name: self.cut(one) for name, one in self.whole.items()}
 
     def call(self, name: str, *arguments: Any) -> Any:
-        """Return what one of the functions gives."""
         return self._call(f"{self.one.prefix}{name}", *arguments)
 
     def cut(self, rows: Array) -> Array:
@@ -105,7 +104,6 @@ class PartWalk:
         return total, found
 
     def totals(self) -> Any:
-        """Return the total of each part."""
         return self.full(self.states(self.full(self.call("init")))[0])
 
     def starts(self, totals: Any) -> tuple[Any, Any]:

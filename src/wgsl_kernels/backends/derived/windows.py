@@ -157,12 +157,10 @@ class WindowDeviceKernel(DerivedKernel[WindowShaders]):
     def make(
         self, derivation: Derivation, found: Accumulation | Pulled, dtype: str
     ) -> WindowShaders:
-        """Return the texts."""
         del dtype  # the derivation is for it
         return WindowShaders(derivation, found)
 
     def __call__(self, gpu: Gpu, *arrays: GpuArray, **attrs: Any) -> GpuArray:
-        """Run it."""
         x = arrays[0 if self.wanted is None else 1]
         made = self.made(x.dtype)
         names = [each.name for each in made.one.elements]
@@ -199,7 +197,6 @@ class WindowArrayKernel(ArrayKernel):
     """A derived kernel of windows on NumPy: all places at once, element by element of a window."""
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
-        """Run it."""
         given = arrays if self.wanted is None else arrays[1:]
         x = given[0]
         made = self.made(str(x.dtype))
@@ -281,7 +278,6 @@ def _full(value: Any, shape: tuple[int, ...]) -> Any:
 
 
 def read_of(shader: ShaderKernel) -> list[str]:
-    """Return the attributes that a shader reads."""
     struct = shader.source.structs.get("Attrs")
     return [] if struct is None else [one.name for one in struct.fields]
 
@@ -309,19 +305,13 @@ class WindowTwin:
     """The CPU kernel of a window, or of its gradient."""
 
     def __init__(self, shader: ShaderKernel, wanted: str | None = None) -> None:
-        """Take a shader, and the input of a gradient."""
         self.shader = shader
         self._kernel = WindowArrayKernel(shader, (), wanted)
 
     def check(self, dtype: str) -> None:
-        """Compile it for a dtype.
-
-        Raises:
-            ShaderError: The shader does what does not run on NumPy.
-        """
+        """Compile it for a dtype."""
         self._kernel.made(dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
-        """Return what the shader gives of arrays."""
         given = window_attrs(self.shader, arrays[-1].shape, attrs)
         return self._kernel(*arrays, **given)

@@ -167,7 +167,6 @@ def _whole(f: Any) -> Callable[[Number], Number]:
 
 
 def absolute(x: Number) -> Number:
-    """Return |x|."""
     v = np.abs(x.v)
     if x.is_exact:
         return Number(x.kind, v, v, v)

@@ -79,7 +79,6 @@ class IntervalWords:
                 self.set(kind, some, _decoded(_encoded(self.v[some], name), kind))
 
     def set(self, kind: str, places: Any, v: Any, low: Any = None, high: Any = None) -> None:
-        """Write numbers."""
         self.v[places] = v
         self.low[places] = v if low is None else low
         self.high[places] = v if high is None else high

@@ -183,7 +183,6 @@ def lipschitz(f: Any, x: Number) -> Number:
 
 
 def where(condition: Any, yes: Number, no: Number) -> Number:
-    """Return, per invocation, one number or the other."""
     if yes.is_exact and no.is_exact:
         v = np.where(condition, yes.v, no.v)
         return Number(yes.kind, v, v, v)

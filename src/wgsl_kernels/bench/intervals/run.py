@@ -56,7 +56,6 @@ class IntervalRun(Run):
 
     @property
     def names(self) -> dict[str, Any]:
-        """What compiled functions name."""
         own = ("narrowed", "excluded", "part_of", "with_part", "put", "rounds")
         return {"R": self, **{name: getattr(self, name) for name in own}}
 
@@ -86,7 +85,6 @@ class IntervalRun(Run):
         return masks.narrowed(mask, self._taken(mask, condition))
 
     def excluded(self, mask: Any, condition: Any) -> Any:
-        """Return the others."""
         return masks.excluded(mask, self._taken(mask, condition))
 
     def _taken(self, mask: Any, condition: Any) -> Any:
@@ -97,7 +95,6 @@ class IntervalRun(Run):
         return condition.v
 
     def rounds(self, begin: int) -> Iterator[None]:
-        """Yield for each round of a loop."""
         for _ in range(MOST_ROUNDS):
             yield
         raise OutOfReachError("a loop of many rounds")

@@ -189,7 +189,6 @@ class StepBuilder:
     # Where it is.
 
     def _is_here(self, span: Span) -> bool:
-        """Say whether a part of the text is in the innermost function."""
         function = next(one.node for one in reversed(self._open) if _is_function(one.node))
         return function.begin <= span.begin and span.end <= function.end
 

@@ -102,7 +102,6 @@ class Accumulation:
         return tuple([one.name for one in self.elements if one.type in FLOATS])
 
     def named(self, name: str) -> Element:
-        """Return the input of a name."""
         return next(one for one in self.elements if one.name == name)
 
 
@@ -162,11 +161,7 @@ class Pulled:
 
 
 def pulled_back(one: Accumulation, wanted: str, context: AccumulationNames) -> Pulled:
-    """Return the functions of a gradient by one input.
-
-    Raises:
-        NotDerivableError: A function does what cannot be followed.
-    """
+    """Return the functions of a gradient by one input."""
     forward, p = context.forward(one.text), one.prefix
     at, lifted = one.named(wanted), [each.name for each in one.lifted]
     texts: dict[str, str | None] = {}
@@ -215,9 +210,6 @@ def pushed_forward(one: Accumulation, wanted: str, context: AccumulationNames) -
 
     It is differentiated in place of the gradient by ``wanted``: what that multiplies the upstream
     gradient by, it multiplies the direction by, and the sum of all products is the same number.
-
-    Raises:
-        NotDerivableError: A function does what cannot be followed.
     """
     forward, p = context.forward(one.text), one.prefix
     at = one.named(wanted)

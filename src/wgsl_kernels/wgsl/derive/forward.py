@@ -114,9 +114,6 @@ class Forward:
         Args:
             name: The other.
             active: Of its parameters, which have a tangent; these follow all values.
-
-        Raises:
-            NotDerivableError: It does what cannot be followed.
         """
         return self._function(self.functions[name], active)
 

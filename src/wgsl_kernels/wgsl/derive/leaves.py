@@ -66,9 +66,6 @@ def pullback(forward: Forward, name: str, function: str, at: int) -> str | None:
 
     Returns:
         The text, None where the result does not depend on the parameter.
-
-    Raises:
-        NotDerivableError: The function does what cannot be followed.
     """
     node = forward.functions[function]
     active = tuple([n == at for n in range(len(node.parameters))])

@@ -35,9 +35,6 @@ def derived_map(forward: Forward, name: str, wanted: str, upstream: str) -> Deri
         name: The map.
         wanted: The parameter.
         upstream: What the derivative by the map's result is called; it comes first.
-
-    Raises:
-        NotDerivableError: It does what cannot be followed.
     """
     function = forward.functions[name]
     active = tuple([one.name == wanted for one in function.parameters])
