@@ -18,6 +18,7 @@ from wgsl_kernels.bench.intervals.numbers import (
     convert,
     exact,
     is_integer,
+    mapped,
     rounded,
     within_ulp,
     wrap,
@@ -211,10 +212,7 @@ def _logic(operator: str, a: Number, b: Number) -> Number:
     f = np.logical_and if operator in ("&", "&&") else np.logical_or
     if operator not in ("&", "&&", "|", "||"):
         raise OutOfReachError(f"the operator {operator} of bools")
-    v = f(a.v, b.v)
-    if a.is_exact and b.is_exact:
-        return exact("bool", v)
-    return Number("bool", v, f(a.low, b.low), f(a.high, b.high))
+    return mapped("bool", f, a, b)
 
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")

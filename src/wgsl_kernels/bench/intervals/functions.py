@@ -21,8 +21,10 @@ from wgsl_kernels.bench.intervals.numbers import (
     hull,
     is_integer,
     lipschitz,
+    mapped,
     monotone,
     rounded,
+    settled,
     where,
     widened,
     within_ulp,
@@ -32,11 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ONE, HALF = exact("f32", 1.0), exact("f32", 0.5)
-
-
-def settled(x: Number) -> Number:
-    """Return a value in double precision rounded to f32."""
-    return rounded(x.v, x.low, x.high)
 
 
 def _exponential(f: Any) -> Callable[[Number], Number]:
@@ -158,10 +155,7 @@ def _pow(x: Number, y: Number) -> Number:
 
 def _whole(f: Any) -> Callable[[Number], Number]:
     def of(x: Number) -> Number:
-        if is_integer(x.kind):
-            return x
-        found = monotone(f, x)
-        return Number(x.kind, found.v, found.low, found.high)
+        return x if is_integer(x.kind) else mapped(x.kind, f, x)
 
     return of
 
@@ -179,10 +173,7 @@ def absolute(x: Number) -> Number:
 def _extreme(f: Any) -> Callable[[Number, Number], Number]:
     def of(a: Number, b: Number) -> Number:
         a, b = matched(a, b)
-        v = f(a.v, b.v)
-        if a.is_exact and b.is_exact:
-            return Number(a.kind, v, v, v)
-        return Number(a.kind, v, f(a.low, b.low), f(a.high, b.high))
+        return mapped(a.kind, f, a, b)
 
     return of
 
@@ -192,14 +183,6 @@ _MIN, _MAX = _extreme(np.minimum), _extreme(np.maximum)
 
 def _clamp(x: Number, low: Number, high: Number) -> Number:
     return _MIN(_MAX(x, low), high)
-
-
-def _sign(x: Number) -> Number:
-    found = monotone(np.sign, x)
-    if x.is_float:
-        return Number(x.kind, found.v, found.low, found.high)
-    parts = [one.astype(np.int64) for one in (found.v, found.low, found.high)]
-    return exact(x.kind, parts[0]) if x.is_exact else Number(x.kind, *parts)
 
 
 def _fma(a: Number, b: Number, c: Number) -> Number:
@@ -308,7 +291,7 @@ BUILTINS: dict[str, Callable[..., Number]] = {
     "round": _whole(np.round),
     "saturate": lambda x: _clamp(x, exact("f32", 0.0), ONE),
     "select": select,
-    "sign": _sign,
+    "sign": lambda x: mapped(x.kind, np.sign, x),
     "sin": _SIN,
     "sinh": _named(np.sinh, _sinh),
     "smoothstep": _smoothstep,

@@ -49,31 +49,20 @@ class Number:
 
     def __or__(self, other: Number) -> Number:
         """Return whether one of two bools holds."""
-        parts = zip((self.v, self.low, self.high), (other.v, other.low, other.high), strict=True)
-        v, low, high = [one | two for one, two in parts]
-        return (
-            exact("bool", v) if self.is_exact and other.is_exact else Number("bool", v, low, high)
-        )
+        return mapped("bool", np.logical_or, self, other)
 
     # Addresses, which count whole numbers that do not overflow.
 
     def __mul__(self, factor: int) -> Number:
-        return self._address(lambda one: one * factor)
+        return mapped(self.kind, lambda one: one * factor, self)
 
     def __floordiv__(self, divisor: int) -> Number:
-        return self._address(lambda one: one // divisor)
+        return mapped(self.kind, lambda one: one // divisor, self)
 
     def __add__(self, other: int | Number) -> Number:
         if isinstance(other, int):
-            return self._address(lambda one: one + other)
-        if self.is_exact and other.is_exact:
-            return exact(self.kind, self.v + other.v)
-        return Number(self.kind, self.v + other.v, self.low + other.low, self.high + other.high)
-
-    def _address(self, f: Callable[[Array], Array]) -> Number:
-        if self.is_exact:
-            return exact(self.kind, f(self.v))
-        return Number(self.kind, f(self.v), f(self.low), f(self.high))
+            return mapped(self.kind, lambda one: one + other, self)
+        return mapped(self.kind, np.add, self, other)
 
     @property
     def is_float(self) -> bool:
@@ -92,6 +81,16 @@ def exact(kind: str, values: Any) -> Number:
     dtype = np.bool_ if kind == "bool" else np.int64 if is_integer(kind) else np.float64
     v = np.asarray(values, dtype)
     return Number(kind, v, v, v)
+
+
+def mapped(kind: str, f: Callable[..., Any], *given: Number) -> Number:
+    """Return what a function gives that never falls where one of these numbers rises."""
+    with np.errstate(all="ignore"):
+        v = np.asarray(f(*[one.v for one in given]))
+        if all(one.is_exact for one in given):
+            return Number(kind, v, v, v)
+        low = np.asarray(f(*[one.low for one in given]))
+        return Number(kind, v, low, np.asarray(f(*[one.high for one in given])))
 
 
 def is_integer(kind: str) -> bool:
@@ -113,6 +112,11 @@ def rounded(v: Array, low: Array, high: Array) -> Number:
             return Number("f32", v, v, v)
         return Number("f32", v, _flushed_down(below), _flushed_up(above))
     return Number("f32", v, _flushed_down(_neighbours(low)[0]), _flushed_up(_neighbours(high)[1]))
+
+
+def settled(x: Number) -> Number:
+    """Return a value in double precision rounded to f32."""
+    return rounded(x.v, x.low, x.high)
 
 
 def _equal(a: Array, b: Array) -> bool:
@@ -165,12 +169,8 @@ def within_ulp(number: Number, ulps: Array | float) -> Number:
 
 def monotone(f: Any, x: Number, falling: bool = False) -> Number:
     """Return f(x) in double precision for a function that only rises, or only falls."""
-    with np.errstate(all="ignore"):
-        v = np.asarray(f(x.v))
-        if x.is_exact:
-            return Number("f32", v, v, v)
-        low, high = np.asarray(f(x.low)), np.asarray(f(x.high))
-    return Number("f32", v, high if falling else low, low if falling else high)
+    found = mapped("f32", f, x)
+    return Number("f32", found.v, found.high, found.low) if falling else found
 
 
 def lipschitz(f: Any, x: Number) -> Number:
@@ -183,15 +183,7 @@ def lipschitz(f: Any, x: Number) -> Number:
 
 
 def where(condition: Any, yes: Number, no: Number) -> Number:
-    if yes.is_exact and no.is_exact:
-        v = np.where(condition, yes.v, no.v)
-        return Number(yes.kind, v, v, v)
-    return Number(
-        yes.kind,
-        np.where(condition, yes.v, no.v),
-        np.where(condition, yes.low, no.low),
-        np.where(condition, yes.high, no.high),
-    )
+    return mapped(yes.kind, lambda a, b: np.where(condition, a, b), yes, no)
 
 
 def hull(one: Number, other: Number, v: Array) -> Number:
@@ -205,10 +197,7 @@ def convert(number: Number, kind: str) -> Number:
     if number.kind == kind:
         return number
     if kind == "f32":
-        parts = [np.asarray(one, np.float64) for one in (number.v, number.low, number.high)]
-        if number.is_exact:
-            return rounded(parts[0], parts[0], parts[0])
-        return rounded(*parts)
+        return settled(mapped(kind, lambda one: np.asarray(one, np.float64), number))
     if kind == "AbstractFloat":
         return exact(kind, number.v.astype(np.float64))
     if kind == "bool":
