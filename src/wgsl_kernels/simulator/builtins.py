@@ -143,7 +143,7 @@ def _inserted(x: Any, new: Any, offset: Any, count: Any) -> Any:
 
 
 def _packed(kind: str) -> Callable[[Any], Any]:
-    size, count = (16, 2) if kind.startswith("2") else (8, 4)
+    size = 16 if kind.startswith("2") else 8
 
     def pack(parts: Any) -> Any:
         word = np.uint32(0)
@@ -152,7 +152,6 @@ def _packed(kind: str) -> Callable[[Any], Any]:
             word = word | (_pieces(kind, one).astype(np.uint32) << place)
         return word
 
-    assert count
     return pack
 
 
@@ -313,16 +312,8 @@ def _by_component(function: Callable[[Any], list[Any]]) -> Callable[[Any], list[
     return called
 
 
-def _absolute(x: Any) -> Any:
-    return np.abs(x)
-
-
-def _fused(a: Any, b: Any, c: Any) -> Any:
-    return a * b + c
-
-
 COMPONENTWISE: Mapping[str, Callable[..., Any]] = {
-    "abs": _absolute,
+    "abs": np.abs,
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
     "atan": np.arctan, "atan2": np.arctan2, "atanh": np.arctanh,
     "ceil": np.ceil, "cos": np.cos, "cosh": np.cosh,
@@ -334,7 +325,7 @@ COMPONENTWISE: Mapping[str, Callable[..., Any]] = {
     "exp": np.exp, "exp2": np.exp2,
     "extractBits": _extracted, "firstLeadingBit": _first_leading,
     "firstTrailingBit": _first_trailing, "insertBits": _inserted, "reverseBits": _reversed,
-    "floor": np.floor, "fma": _fused,
+    "floor": np.floor, "fma": lambda a, b, c: a * b + c,
     "fract": lambda x: x - np.floor(x),
     "inverseSqrt": lambda x: np.asarray(x).dtype.type(1) / np.sqrt(x),
     "ldexp": lambda x, n: np.ldexp(x, _as_whole(x, n)),

@@ -105,9 +105,7 @@ class CallCompiler(ExpressionCompiler):
         whole = [scalar_of(one) for one in types]
         wanted = [self._wanted(name, at, one, whole, type_) for at, one in enumerate(types)]
         given = [self.value(one, want) for one, want in zip(node.arguments, wanted, strict=True)]
-        if name in WHOLE:
-            return f"b_{name}({', '.join(given)})"
-        if all(isinstance(one, Scalar) for one in types):
+        if name in WHOLE or all(isinstance(one, Scalar) for one in types):
             return f"b_{name}({', '.join(given)})"
         return f"each(b_{name}, {', '.join(given)})"
 

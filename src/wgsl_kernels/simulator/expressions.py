@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace, Place, RefusedError
+from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.types.kinds import (
     ABSTRACT_FLOAT,
@@ -291,9 +292,7 @@ class ExpressionCompiler:
     def pointed(self, node: tree.Expression) -> Place:
         type_ = self.type_of(node)
         assert isinstance(type_, Pointer)
-        inner = node
-        while isinstance(inner, tree.Paren):
-            inner = inner.inner
+        inner = bare(node)
         if isinstance(inner, tree.Unary) and inner.operator == "&":
             return self.place(inner.operand)
         value = self.kept(self.value(node), "p")

@@ -150,7 +150,8 @@ class ModuleCompiler:
 
     def leaf(self, name: str) -> Callable[..., Any]:
         """Return what is called in place of a function's own text."""
-        return partial(_leaf, self.domain.leaves[name])
+        function = self.domain.leaves[name]
+        return lambda mask, *given: function(*given)
 
     def has_effects(self, node: tree.Node) -> bool:
         """Say whether an expression calls something that may write memory, or run a loop."""
@@ -330,10 +331,6 @@ class ModuleCompiler:
 def _python_name(kind: str, name: str, among: Iterable[str]) -> str:
     """Return what a declaration is called in Python, where other letters mean the same names."""
     return f"{kind}_{name}" if name.isascii() else f"{kind}_{list(among).index(name)}"
-
-
-def _leaf(function: Callable[..., Any], mask: Any, *given: Any) -> Any:
-    return function(*given)
 
 
 def rounds(begin: int, *, most: int = MOST_ROUNDS) -> Iterator[None]:

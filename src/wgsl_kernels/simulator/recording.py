@@ -119,36 +119,33 @@ class RecordedRun(Run):
 
     def begin(self, number: int, mask: Any) -> None:
         """Note that a statement begins."""
-        if self._is_on(mask):
-            self.recording.add(StepEvent("begin", number))
+        self._note(mask, "begin", number)
 
     def begin_round(self, number: int, mask: Any) -> None:
         """Note that a round of a loop begins."""
-        if self._is_on(mask):
-            self.recording.add(StepEvent("round", number))
+        self._note(mask, "round", number)
 
     def enter(self, number: int, mask: Any, given: Sequence[tuple[str, Any]]) -> None:
         """Note that a function begins, with its arguments by name."""
-        if self._is_on(mask):
-            values = tuple([(name, self._own(value)) for name, value in given])
-            self.recording.add(StepEvent("enter", number, values))
+        self._note(mask, "enter", number, [list(one) for one in given])
 
     def leave(self, mask: Any) -> None:
         """Note that a function ends, for those who entered it."""
-        if self._is_on(mask):
-            self.recording.add(StepEvent("leave", -1))
+        self._note(mask, "leave", -1)
 
     def value(self, number: int, mask: Any, value: Any) -> Any:
         """Note a value, and return it."""
-        if self._is_on(mask):
-            self.recording.add(StepEvent("value", number, self._own(value)))
+        self._note(mask, "value", number, value)
         return value
 
     def result(self, number: int, mask: Any, value: Any) -> Any:
         """Note the value of a statement, and return it."""
-        if self._is_on(mask):
-            self.recording.add(StepEvent("result", number, self._own(value)))
+        self._note(mask, "result", number, value)
         return value
+
+    def _note(self, mask: Any, kind: Kind, number: int, value: Any = None) -> None:
+        if self._is_on(mask):
+            self.recording.add(StepEvent(kind, number, self._own(value)))
 
     # Memory.
 

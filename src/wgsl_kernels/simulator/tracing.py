@@ -96,7 +96,7 @@ class TracedFunction(FunctionCompiler):
         """Note that a statement begins, and which value is what it gives."""
         number = self.note(node)
         self.write(f"R.begin({number}, m)")
-        result = _result_of(node)
+        result = result_of(node)
         if result is not None:
             self.results[id(result)] = number
         elif isinstance(node, (tree.Assign, tree.IncrementStatement)):
@@ -186,7 +186,7 @@ class TracedModule(ModuleCompiler):
         return written
 
 
-def _result_of(node: tree.Statement) -> tree.Expression | None:
+def result_of(node: tree.Node) -> tree.Expression | None:
     """Return the expression whose value tells what a statement did."""
     if isinstance(node, (tree.Var, tree.Value, tree.Return)):
         return node.value

@@ -179,30 +179,22 @@ def sum_bound(axis: Axes = None, *, keepdims: bool = False, depth: int | None = 
         keepdims: Whether the reduced axes stay, of size 1.
         depth: The longest chain of additions, for a tree; without it, any order.
     """
-
-    def count(x: Array, *others: Array) -> Array:
-        del others
-        return np.asarray(_steps(x, axis, depth))
-
-    def magnitude(x: Array, *others: Array) -> Array:
-        del others
-        return np.asarray(np.sum(np.abs(x), axis=axis, keepdims=keepdims))
-
-    return sum_of_terms(count, magnitude)
+    return _along(np.sum, axis, keepdims, depth, extra_ulp=1)
 
 
 def mean_bound(axis: Axes = None, *, keepdims: bool = False, depth: int | None = None) -> Bound:
     """Allow the errors of ``sum_bound`` divided by the count, and of that division (2.5 ULP)."""
+    return _along(np.mean, axis, keepdims, depth, extra_ulp=3.5)
 
-    def count(x: Array, *others: Array) -> Array:
-        del others
-        return np.asarray(_steps(x, axis, depth))
 
-    def magnitude(x: Array, *others: Array) -> Array:
-        del others
-        return np.asarray(np.mean(np.abs(x), axis=axis, keepdims=keepdims))
-
-    return sum_of_terms(count, magnitude, extra_ulp=3.5)
+def _along(
+    fold: Callable[..., Array], axis: Axes, keepdims: bool, depth: int | None, *, extra_ulp: float
+) -> Bound:
+    return sum_of_terms(
+        lambda x, *_: np.asarray(_steps(x, axis, depth)),
+        lambda x, *_: np.asarray(fold(np.abs(x), axis=axis, keepdims=keepdims)),
+        extra_ulp,
+    )
 
 
 def prod_bound(axis: Axes = None) -> Bound:

@@ -6,7 +6,13 @@ import functools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar
 
-from wgsl_kernels.backends.derived.context import common, declared, given_names, raw_text
+from wgsl_kernels.backends.derived.context import (
+    common,
+    declared,
+    given_names,
+    in_one_text,
+    raw_text,
+)
 from wgsl_kernels.backends.derived.functions import scalar_of_dtype
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
@@ -31,7 +37,6 @@ from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.places import pointed
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
 from wgsl_kernels.wgsl.syntax.tree import Function, Name
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Scalar, StructType
 from wgsl_kernels.wgsl.types.named import NamedTypes
@@ -93,7 +98,7 @@ class Derivation:
 
     @functools.cached_property
     def _whole(self) -> SourceMap:
-        return _whole(self.source)
+        return in_one_text(self.source)
 
     @functools.cached_property
     def _context(self) -> AccumulationNames:
@@ -212,7 +217,7 @@ def _base(
     """Return what a shader does itself, by functions of known names and parameters."""
     form, functions = form_of(shader), source.functions
     assert form is not None
-    whole = _whole(source).composed
+    whole = in_one_text(source).composed
     aliases = declared(given_names(source, scalar))
     declarations = parse(whole).declarations
     named = NamedTypes([*declarations, *aliases])
@@ -282,14 +287,3 @@ def _is_float(named: NamedTypes) -> Callable[[str], bool]:
         return isinstance(found, Scalar) and found.name in FLOATS
 
     return is_float
-
-
-def _whole(source: Source) -> SourceMap:
-    """Return the declarations of all files in one text."""
-    text = TextBuilder()
-    for file in source.files:
-        for one in file.module.declarations:
-            text.generate("\n")
-            text.quote(file.text, one.span)
-    text.generate("\n")
-    return text.finish()

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder, text_given
 from wgsl_kernels.wgsl.syntax.parser import parse
-from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap, TextBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +43,20 @@ def given_names(source: Source, scalar: str) -> str:
         lines["attrs"] = "var<private> attrs: Attrs;"
     declared = source.declared
     return "".join(f"{line}\n" for name, line in lines.items() if name not in declared)
+
+
+def in_one_text(source: Source, head: str = "", *shared: Text) -> SourceMap:
+    """Return the declarations of all files in one text, behind others."""
+    text = TextBuilder()
+    text.generate(head)
+    for one in shared:
+        text.quote(one, Span(0, len(one.text)))
+    for file in source.files:
+        for node in file.module.declarations:
+            text.generate("\n")
+            text.quote(file.text, node.span)
+    text.generate("\n")
+    return text.finish()
 
 
 def raw_text(shader: ShaderKernel) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.derived.context import common, declared
+from wgsl_kernels.backends.derived.context import common, declared, in_one_text
 from wgsl_kernels.backends.derived.functions import NumpyFunctions
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.webgpu.modules.source import load_text
@@ -258,14 +258,8 @@ class TermTwin:
             text = self.term.text.replace("params.", "attrs.")
             fields = fields_struct("attrs", self.term.types)
             source = load_text(f"{text}\n{fields}", COMPOSED, _nowhere())
-            whole = "\n".join((
-                NUMBERS, common().text,
-                *[file.text.text[one.begin : one.end] for file in source.files
-                  for one in file.module.declarations],
-            ))  # fmt: skip
-            made = NumpyFunctions(
-                self.name, source, Text(COMPOSED, whole), dtype, lambda message, _: message
-            )
+            whole = in_one_text(source, NUMBERS, common()).composed
+            made = NumpyFunctions(self.name, source, whole, dtype, lambda message, _: message)
             made.need(self.term.term, *["init"] * self.has_init)
             self._kept[dtype] = made
         return self._kept[dtype]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.derived.accumulations import form_of
-from wgsl_kernels.backends.derived.context import common, given_names, op_of
+from wgsl_kernels.backends.derived.context import common, given_names, in_one_text, op_of
 from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
 from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin
 from wgsl_kernels.backends.derived.kernels import KeptByDtype
@@ -18,8 +18,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.places import Span, pointed
-from wgsl_kernels.wgsl.syntax.source_map import TextBuilder
+from wgsl_kernels.wgsl.syntax.places import pointed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -84,7 +83,7 @@ class CompiledMap:
         if op is None:
             raise ArgumentError(f"{kernel}: its shader has no op for {dtype}.")
         self.op = op
-        whole = _whole(source, scalar_of_dtype(dtype))
+        whole = in_one_text(source, given_names(source, scalar_of_dtype(dtype)), common())
         self._functions = NumpyFunctions(
             kernel, source, whole.composed, dtype, partial(_point, whole)
         )
@@ -124,16 +123,3 @@ def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
         twin.check("float32")
     kernel = Kernel(shader.name, "cpu", twin, shader.origin, names=shader.names, files=[shader])
     return lambda override: add_kernel(kernel, override=override)
-
-
-def _whole(source: Source, scalar: str) -> SourceMap:
-    """Return a text of a map that lacks nothing."""
-    text = TextBuilder()
-    text.generate(given_names(source, scalar))
-    shared = common()
-    text.quote(shared, Span(0, len(shared.text)))
-    for file in source.files:
-        for one in file.module.declarations:
-            text.generate("\n")
-            text.quote(file.text, one.span)
-    return text.finish()

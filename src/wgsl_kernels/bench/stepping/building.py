@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.recording import StepEvent
+from wgsl_kernels.simulator.tracing import result_of
 from wgsl_kernels.testing.stepping.steps import MemoryAccess, TracedValue, TraceStep
 from wgsl_kernels.wgsl.instrument.rewrite import LABEL, PRINT
 from wgsl_kernels.wgsl.syntax import tree
@@ -189,7 +190,9 @@ class StepBuilder:
     # Where it is.
 
     def _is_here(self, span: Span) -> bool:
-        function = next(one.node for one in reversed(self._open) if _is_function(one.node))
+        function = next(
+            one.node for one in reversed(self._open) if isinstance(one.node, tree.Function)
+        )
         return function.begin <= span.begin and span.end <= function.end
 
     def _close(self, span: Span, *, is_round: bool) -> None:
@@ -274,10 +277,6 @@ class StepBuilder:
         )
 
 
-def _is_function(node: tree.Node) -> bool:
-    return isinstance(node, tree.Function)
-
-
 def plain(value: Any) -> Any:
     """Return a NumPy value as Python has it."""
     if isinstance(value, tuple):
@@ -299,11 +298,7 @@ def _result_node(node: tree.Node) -> tree.Node | None:
         return node.ident
     if isinstance(node, (tree.Assign, tree.IncrementStatement)):
         return node.target
-    if isinstance(node, tree.Return):
-        return node.value
-    if isinstance(node, (tree.If, tree.While, tree.For, tree.BreakIf)):
-        return node.condition
-    return node.selector if isinstance(node, tree.Switch) else None
+    return result_of(node)
 
 
 def _head_of(node: tree.Node) -> Span:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
@@ -25,7 +26,7 @@ def adds(function: tree.Function, members: Sequence[str]) -> bool:
     only = body.statements[0]
     if not isinstance(only, tree.Return) or only.value is None or len(function.parameters) != 2:
         return False
-    value = _plain(only.value)
+    value = bare(only.value)
     names = sorted([one.name for one in function.parameters])
     if isinstance(value, tree.Call) and members:
         return [_member_added(one, names) for one in value.arguments] == list(members)
@@ -34,12 +35,12 @@ def adds(function: tree.Function, members: Sequence[str]) -> bool:
 
 def _member_added(node: tree.Expression, names: list[str]) -> str | None:
     """Return which member of two values an expression adds, empty for the values themselves."""
-    node = _plain(node)
+    node = bare(node)
     if not isinstance(node, tree.Binary) or node.operator != "+":
         return None
     found: list[tuple[str, str]] = []
-    for side in map(_plain, (node.left, node.right)):
-        base = _plain(side.base) if isinstance(side, tree.Access) else side
+    for side in map(bare, (node.left, node.right)):
+        base = bare(side.base) if isinstance(side, tree.Access) else side
         member = side.member.name if isinstance(side, tree.Access) else ""
         found.append((base.name if isinstance(base, tree.Name) else "", member))
     (one, member), (other, same) = found
@@ -89,7 +90,7 @@ def is_costly(function: tree.Function, functions: Mapping[str, tree.Function]) -
 
 
 def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) -> bool:
-    node = _plain(node)
+    node = bare(node)
     if not _names(node, name) or isinstance(node, tree.Name):
         return True
     if isinstance(node, tree.Unary):
@@ -114,9 +115,3 @@ def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) ->
 
 def _names(node: tree.Node, name: str) -> bool:
     return any(isinstance(one, tree.Name) and one.name == name for one in descendants(node))
-
-
-def _plain(node: tree.Expression) -> tree.Expression:
-    while isinstance(node, tree.Paren):
-        node = node.inner
-    return node

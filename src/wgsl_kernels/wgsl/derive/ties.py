@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.rules import DerivativeRule
+from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -42,7 +43,7 @@ def rule_at_ties(
         return _MIN
     if name != "abs":
         return rule
-    inner = _plain(node.arguments[0])
+    inner = bare(node.arguments[0])
     if not isinstance(inner, tree.Binary) or inner.operator != "-":
         return rule
     left, right = _pair((inner.left, inner.right))
@@ -52,11 +53,5 @@ def rule_at_ties(
 
 
 def _pair(nodes: tuple[tree.Expression, ...]) -> tuple[str, str]:
-    one, other = (spell(_plain(node)) for node in nodes)
+    one, other = (spell(bare(node)) for node in nodes)
     return one, other
-
-
-def _plain(node: tree.Expression) -> tree.Expression:
-    while isinstance(node, tree.Paren):
-        node = node.inner
-    return node

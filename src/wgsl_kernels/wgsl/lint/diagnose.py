@@ -12,6 +12,7 @@ from wgsl_kernels.wgsl.lint.portability import name_remarks
 from wgsl_kernels.wgsl.lint.refused import refusals
 from wgsl_kernels.wgsl.lint.remarks import (
     Remark,
+    bare,
     functions_of,
     is_behind_pointer,
     root_of,
@@ -281,7 +282,5 @@ def _of_condition(node: tree.Expression | None, types: Types) -> Remark | None:
     found = None if node is None else types.value_of(node)
     if node is None or found is None or found == BOOL:
         return None
-    while isinstance(node, tree.Paren):
-        node = node.inner
     words = f"a condition is a bool, and this is {found}. Compare it: != 0."
-    return Remark("wrong-type", words, node.span)
+    return Remark("wrong-type", words, bare(node).span)
