@@ -121,19 +121,19 @@ def inputs(text: str, rows: tuple[int, ...] = (2, 3), depth: int = 4, cols: int 
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_product_has_the_gradients_of_differences(name: str, rows: tuple[int, ...]) -> None:
     text = TEXTS[name] if len(rows) == 2 else TEXTS[name].replace("c_shape[2]", "c_shape[1]")
-    f, xs = register(text), inputs(text, rows)
+    f, xs, few = register(text), inputs(text, rows), inputs(text, rows, depth=2, cols=3)
 
     def slopes(*xs: wk.Tensor) -> wk.Tensor:
         found = wk.grads(lambda *xs: wk.sum(wk.sin(f(*xs))))(*xs)
         return wk.concat([wk.reshape(one, (-1,)) for one in found], axis=0)
 
     with wk.use_backend("cpu"):
-        check_gradient(f, xs)
+        check_gradient(f, few)
         if name in ONCE:
             with pytest.raises(wk.GradientNotFound, match="such a term is derived once"):
-                check_gradient(slopes, xs)
+                check_gradient(slopes, few)
         else:
-            check_gradient(slopes, xs)
+            check_gradient(slopes, few)
         exact = slopes(*[wk.tensor(one, dtype="float64") for one in xs])
     with wk.use_backend("webgpu"):
         found = slopes(*map(wk.tensor, xs))
