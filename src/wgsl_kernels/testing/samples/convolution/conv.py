@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from wgsl_kernels.testing.bounds import Bound, largest_slope, plus, safe, sum_of
 from wgsl_kernels.testing.sample import Sample
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
+Shapes = tuple[tuple[int, ...], ...]
 GEOMETRY = {
     "strides": 1,
     "pad": "valid",
@@ -22,6 +24,10 @@ GEOMETRY = {
 }
 NCHW_PAD = ((0, 0), (0, 0), (2, 1), (1, 1))
 NHWC_PAD = ((0, 0), (1, 0), (0, 2), (0, 0))
+TURNED: dict[str, Any] = {
+    "strides": (1, 2), "pad": 1, "dilations": (2, 1), "data_format": "NCHW",
+}  # fmt: skip
+"""A geometry in which both axes differ, channels first."""
 GROUPED = {"groups": 3, "strides": 2, "pad": "same"}
 
 
@@ -45,61 +51,81 @@ def product_bound(kernel: str, terms: Callable[..., int], **attrs: Any) -> Bound
     return sum_of_terms(count, magnitude)
 
 
-def _conv(shapes: tuple[tuple[int, ...], ...], dtypes: str = "float32", **attrs: Any) -> Sample:
-    bound = product_bound("Conv2D", lambda x, filter: filter[..., 0].size, **attrs)
+def _terms(x: np.ndarray, filter: np.ndarray) -> int:
+    return filter[..., 0].size
+
+
+def _conv(shapes: Shapes, dtypes: str = "float32", **attrs: Any) -> Sample:
+    bound = product_bound("Conv2D", _terms, **attrs)
     return Sample("Conv2D", wk.conv2d, shapes, dtypes=dtypes, attrs=attrs, bound=bound)
 
 
-def _to_filter(shapes: tuple[tuple[int, ...], ...], **attrs: Any) -> Sample:
-    bound = product_bound("Conv2DBackpropFilter", lambda x, dy: dy.size, **attrs)
-    return Sample("Conv2DBackpropFilter", _backprop_filter, shapes, attrs=attrs, bound=bound)
-
-
-def _backprop_filter(x: wk.Tensor, dy: wk.Tensor, **attrs: Any) -> Any:
-    return wk.engine().run_kernel("Conv2DBackpropFilter", {"x": x, "dy": dy}, attrs)
-
-
-def _to_input(shapes: tuple[tuple[int, ...], ...], **attrs: Any) -> Sample:
-    bound = product_bound("Conv2DBackpropInput", lambda dy, filter: filter.size, **attrs)
-    return Sample("Conv2DBackpropInput", _backprop_input, shapes, attrs=attrs, bound=bound)
-
-
-def _backprop_input(dy: wk.Tensor, filter: wk.Tensor, **attrs: Any) -> Any:
-    return wk.engine().run_kernel("Conv2DBackpropInput", {"dy": dy, "filter": filter}, attrs)
-
-
-def _fused(
-    shapes: tuple[tuple[int, ...], ...], function: str = "", *, steepest: float = 1, **attrs: Any
+def gradient_row(
+    kernel: str,
+    names: tuple[str, str],
+    terms: Callable[..., int],
+    shapes: Shapes,
+    others: Mapping[str, Any] = MappingProxyType({}),
+    **attrs: Any,
 ) -> Sample:
-    """A row whose inputs are x, filter, then bias and slopes where there are shapes for them.
+    """Return a row of the gradient of a convolution, whose inputs are called so.
+
+    ``others`` are attributes that only the bound is given.
+    """
+
+    def run(*xs: wk.Tensor, **given: Any) -> Any:
+        return wk.engine().run_kernel(kernel, dict(zip(names, xs, strict=True)), given)
+
+    bound = product_bound(kernel, terms, **{**others, **attrs})
+    return Sample(kernel, run, shapes, attrs=attrs, bound=bound)
+
+
+def _to_filter(shapes: Shapes, **attrs: Any) -> Sample:
+    return gradient_row("Conv2DBackpropFilter", ("x", "dy"), lambda x, dy: dy.size, shapes, **attrs)
+
+
+def _to_input(shapes: Shapes, **attrs: Any) -> Sample:
+    return gradient_row(
+        "Conv2DBackpropInput", ("dy", "filter"), lambda dy, filter: filter.size, shapes, **attrs
+    )
+
+
+def fused_row(
+    kernel: str,
+    f: Callable[..., Any],
+    terms: Callable[..., int],
+    shapes: Shapes,
+    function: str = "",
+    *,
+    steepest: float = 1,
+    **attrs: Any,
+) -> Sample:
+    """Return a row of x, a filter, and of a bias and slopes where there are shapes for them.
 
     An activation passes on the convolution's error times its steepest slope, and adds its own.
     """
     geometry = {name: value for name, value in attrs.items() if name in GEOMETRY}
 
     def count(x: np.ndarray, filter: np.ndarray, *others: np.ndarray) -> np.ndarray:
-        return np.asarray(filter[..., 0].size + len(others) + 1)
+        return np.asarray(terms(x, filter) + len(others) + 1)
 
     def magnitude(x: np.ndarray, filter: np.ndarray, *others: np.ndarray) -> np.ndarray:
         given: list[Any] = [np.abs(one) for one in (x, filter, *others[:1])]
         given += [None] * (4 - len(given))
         rest = {"activation": "linear", "leakyrelu_alpha": None, **GEOMETRY, **geometry}
-        return largest_slope(steepest, *others[1:]) * run_on_cpu("FusedConv2D", given, **rest)
+        return largest_slope(steepest, *others[1:]) * run_on_cpu(kernel, given, **rest)
+
+    def run(x: wk.Tensor, filter: wk.Tensor, *others: wk.Tensor, **given: Any) -> Any:
+        bias, slopes = (*others, None, None)[:2]
+        return f(x, filter, bias=bias, prelu_activation_weights=slopes, **given)
 
     bound = sum_of_terms(count, magnitude)
-    if function:
-        bound = plus(bound, safe(function))
-    return Sample("FusedConv2D", _fused_conv2d, shapes, attrs=attrs, bound=bound)
+    bound = plus(bound, safe(function)) if function else bound
+    return Sample(kernel, run, shapes, attrs=attrs, bound=bound)
 
 
-def _fused_conv2d(
-    x: wk.Tensor,
-    filter: wk.Tensor,
-    bias: wk.Tensor | None = None,
-    slopes: wk.Tensor | None = None,
-    **attrs: Any,
-) -> wk.Tensor:
-    return wk.fused_conv2d(x, filter, bias=bias, prelu_activation_weights=slopes, **attrs)
+def _fused(shapes: Shapes, function: str = "", **attrs: Any) -> Sample:
+    return fused_row("FusedConv2D", wk.fused_conv2d, _terms, shapes, function, **attrs)
 
 
 SAMPLES = [
@@ -120,14 +146,7 @@ SAMPLES = [
     _conv(((2, 4, 4, 5), (2, 2, 2, 6)), groups=2, data_format="NCHW"),
     _to_filter(((1, 4, 4, 1), (1, 3, 3, 1)), filter_shape=(2, 2, 1, 1)),
     _to_filter(((2, 5, 6, 3), (2, 3, 3, 4)), filter_shape=(3, 2, 3, 4), strides=2, pad="same"),
-    _to_filter(
-        ((1, 2, 6, 5), (1, 3, 4, 3)),
-        filter_shape=(3, 2, 2, 3),
-        strides=(1, 2),
-        pad=1,
-        dilations=(2, 1),
-        data_format="NCHW",
-    ),
+    _to_filter(((1, 2, 6, 5), (1, 3, 4, 3)), filter_shape=(3, 2, 2, 3), **TURNED),
     _to_filter(((2, 5, 8, 4), (2, 5, 8, 12)), filter_shape=(3, 2, 4, 12), pad="same"),
     _to_filter(((9, 20, 20, 2), (9, 18, 18, 3)), filter_shape=(3, 3, 2, 3)),
     _to_filter(((1, 3, 3, 1), (1, 3, 3, 8)), filter_shape=(1, 1, 1, 8)),
@@ -137,14 +156,7 @@ SAMPLES = [
     _to_filter(((1, 4, 5, 8), (1, 4, 5, 16)), filter_shape=(3, 3, 4, 16), groups=2, pad=1),
     _to_input(((1, 3, 3, 1), (2, 2, 1, 1)), input_shape=(1, 4, 4, 1)),
     _to_input(((2, 3, 3, 4), (3, 2, 3, 4)), input_shape=(2, 5, 6, 3), strides=2, pad="same"),
-    _to_input(
-        ((1, 3, 4, 3), (3, 2, 2, 3)),
-        input_shape=(1, 2, 6, 5),
-        strides=(1, 2),
-        pad=1,
-        dilations=(2, 1),
-        data_format="NCHW",
-    ),
+    _to_input(((1, 3, 4, 3), (3, 2, 2, 3)), input_shape=(1, 2, 6, 5), **TURNED),
     _to_input(((1, 4, 4, 70), (3, 3, 5, 70)), input_shape=(1, 6, 6, 5)),
     _to_input(((2, 5, 6, 12), (3, 2, 4, 12)), input_shape=(2, 5, 6, 4), pad="same"),
     _to_input(((1, 4, 4, 4), (2, 2, 12, 4)), input_shape=(1, 5, 5, 12)),

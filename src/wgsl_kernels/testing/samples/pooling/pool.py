@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,6 +12,10 @@ from wgsl_kernels.testing.bounds import Bound, exact, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
 from wgsl_kernels.testing.samples.convolution.conv import run_on_cpu
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Shape = tuple[int, ...]
 PAD = ((0, 0), (1, 0), (0, 1), (0, 0))
 
 
@@ -48,50 +53,60 @@ def added_bound(kernel: str, **attrs: Any) -> Bound:
     return sums
 
 
-def _avg(shape: tuple[int, ...], dtypes: str = "float32", **attrs: Any) -> Sample:
-    bound = magnitude_bound("AvgPool", **attrs)
-    return Sample("AvgPool", _avg_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=bound)
+@dataclass(frozen=True)
+class PoolRows:
+    """Rows of the pooling of images, or of volumes, and of its gradients.
 
+    Attributes:
+        of: What the kernels' names end with.
+        avg_pool: The mean of each window.
+        max_pool: The maximum of each window.
+    """
 
-def _avg_pool(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> wk.Tensor:
-    return wk.avg_pool(x, filter_size, **attrs)
+    of: str
+    avg_pool: Callable[..., wk.Tensor]
+    max_pool: Callable[..., wk.Tensor]
 
+    def avg(self, shape: Shape, dtypes: str = "float32", **attrs: Any) -> Sample:
+        """Return a row of means."""
+        kernel = f"AvgPool{self.of}"
+        bound = magnitude_bound(kernel, **attrs)
+        return Sample(kernel, self.avg_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=bound)
 
-def _avg_grad(dy: tuple[int, ...], shape: tuple[int, ...], **attrs: Any) -> Sample:
-    bound = magnitude_bound("AvgPoolGrad", **attrs)
-    return Sample("AvgPoolGrad", _avg_pool_grad, (dy, shape), attrs=attrs, bound=bound)
+    def avg_grad(self, dy: Shape, shape: Shape, **attrs: Any) -> Sample:
+        """Return a row of the gradient of means."""
+        kernel = f"AvgPool{self.of}Grad"
 
+        def run(dy: wk.Tensor, x: wk.Tensor, **given: Any) -> Any:
+            return wk.engine().run_kernel(kernel, {"dy": dy, "input": x}, given)
 
-def _avg_pool_grad(dy: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
-    return wk.engine().run_kernel("AvgPoolGrad", {"dy": dy, "input": x}, attrs)
+        bound = magnitude_bound(kernel, **attrs)
+        return Sample(kernel, run, (dy, shape), attrs=attrs, bound=bound)
 
+    def max(self, shape: Shape, dtypes: str = "float32", **attrs: Any) -> Sample:
+        """Return a row of maxima."""
+        kernel = f"MaxPool{self.of}"
+        return Sample(kernel, self.max_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=exact())
 
-def _max(shape: tuple[int, ...], dtypes: str = "float32", **attrs: Any) -> Sample:
-    return Sample("MaxPool", _max_pool, (shape,), dtypes=dtypes, attrs=attrs, bound=exact())
+    def max_grad(self, dy: Shape, shape: Shape, **attrs: Any) -> Sample:
+        """Return a row of the gradient of maxima."""
+        kernel = f"MaxPool{self.of}Grad"
 
+        def run(dy: wk.Tensor, x: wk.Tensor, **given: Any) -> Any:
+            y = wk.engine().run_kernel(f"MaxPool{self.of}", {"x": x}, given)
+            return wk.engine().run_kernel(kernel, {"dy": dy, "input": x, "output": y}, given)
 
-def _max_pool(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> wk.Tensor:
-    return wk.max_pool(x, filter_size, **attrs)
+        bound = added_bound(f"AvgPool{self.of}Grad", **attrs)
+        return Sample(kernel, run, (dy, shape), attrs=attrs, bound=bound)
 
+    def max_grad_grad(self, shape: Shape, **attrs: Any) -> Sample:
+        """Return a row of the gradient of that."""
+        kernel = f"MaxPool{self.of}GradGrad"
 
-def _max_grad(dy: tuple[int, ...], shape: tuple[int, ...], **attrs: Any) -> Sample:
-    bound = added_bound("AvgPoolGrad", **attrs)
-    return Sample("MaxPoolGrad", _max_pool_grad, (dy, shape), attrs=attrs, bound=bound)
+        def run(ddx: wk.Tensor, x: wk.Tensor, **given: Any) -> Any:
+            return wk.engine().run_kernel(kernel, {"ddx": ddx, "input": x}, given)
 
-
-def _max_pool_grad(dy: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
-    y = wk.engine().run_kernel("MaxPool", {"x": x}, attrs)
-    return wk.engine().run_kernel("MaxPoolGrad", {"dy": dy, "input": x, "output": y}, attrs)
-
-
-def _max_grad_grad(shape: tuple[int, ...], **attrs: Any) -> Sample:
-    return Sample(
-        "MaxPoolGradGrad", _max_pool_grad_grad, (shape, shape), attrs=attrs, bound=exact()
-    )
-
-
-def _max_pool_grad_grad(ddx: wk.Tensor, x: wk.Tensor, **attrs: Any) -> Any:
-    return wk.engine().run_kernel("MaxPoolGradGrad", {"ddx": ddx, "input": x}, attrs)
+        return Sample(kernel, run, (shape, shape), attrs=attrs, bound=exact())
 
 
 def _argmax(shape: tuple[int, ...], **attrs: Any) -> Sample:
@@ -103,6 +118,7 @@ def _max_pool_with_argmax(x: wk.Tensor, *, filter_size: Any, **attrs: Any) -> li
     return list(wk.max_pool_with_argmax(x, filter_size, **attrs))
 
 
+IMAGES = PoolRows("", wk.avg_pool, wk.max_pool)
 SAMPLES = [
     _argmax((1, 4, 4, 1), filter_size=2),
     _argmax((2, 3, 4, 3), filter_size=2, strides=1, pad="same"),
@@ -110,36 +126,36 @@ SAMPLES = [
     _argmax((1, 5, 4, 2), filter_size=(3, 2), strides=(2, 1), pad=1),
     _argmax((3, 2, 2, 1), filter_size=1, include_batch_in_index=True),
     _argmax((1, 5, 5, 8), filter_size=3, strides=2, pad=PAD),
-    _avg((1, 3, 3, 1), filter_size=2, strides=1),
-    _avg((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
-    _avg((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
-    _avg((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
-    _avg((2, 9, 8, 5), filter_size=(9, 8), strides=1),
-    _avg((0, 4, 4, 2), filter_size=2, strides=2),
-    _avg((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
-    _avg((1, 2, 5, 4), filter_size=2, strides=1, dilations=2, pad=1, data_format="NCHW"),
-    _avg_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
-    _avg_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
-    _avg_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
-    _avg_grad((1, 4, 4, 2), (1, 3, 3, 2), filter_size=1, strides=1, pad=PAD),
-    _avg_grad(
+    IMAGES.avg((1, 3, 3, 1), filter_size=2, strides=1),
+    IMAGES.avg((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    IMAGES.avg((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
+    IMAGES.avg((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    IMAGES.avg((2, 9, 8, 5), filter_size=(9, 8), strides=1),
+    IMAGES.avg((0, 4, 4, 2), filter_size=2, strides=2),
+    IMAGES.avg((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
+    IMAGES.avg((1, 2, 5, 4), filter_size=2, strides=1, dilations=2, pad=1, data_format="NCHW"),
+    IMAGES.avg_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
+    IMAGES.avg_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    IMAGES.avg_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    IMAGES.avg_grad((1, 4, 4, 2), (1, 3, 3, 2), filter_size=1, strides=1, pad=PAD),
+    IMAGES.avg_grad(
         (1, 2, 3, 1), (1, 2, 5, 4), filter_size=2, strides=(1, 2), dilations=2, data_format="NCHW"
     ),
-    _max((1, 3, 3, 1), filter_size=2, strides=1),
-    _max((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
-    _max((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
-    _max((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
-    _max((2, 9, 8, 5), filter_size=(9, 8), strides=1),
-    _max((0, 4, 4, 2), filter_size=2, strides=2),
-    _max((2, 5, 7, 8), filter_size=2, strides=1, pad="same"),
-    _max((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
-    _max((2, 4, 5, 3), dtypes="int32", filter_size=2, strides=2, pad="same"),
-    _max_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
-    _max_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
-    _max_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
-    _max((1, 5, 4, 4), filter_size=2, strides=1, dilations=(2, 1), pad="same"),
-    _max((2, 3, 4, 3), filter_size=2, strides=2, pad=1, data_format="NCHW"),
-    _max_grad(
+    IMAGES.max((1, 3, 3, 1), filter_size=2, strides=1),
+    IMAGES.max((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    IMAGES.max((1, 5, 5, 2), filter_size=3, strides=2, pad=1, dim_rounding_mode="ceil"),
+    IMAGES.max((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    IMAGES.max((2, 9, 8, 5), filter_size=(9, 8), strides=1),
+    IMAGES.max((0, 4, 4, 2), filter_size=2, strides=2),
+    IMAGES.max((2, 5, 7, 8), filter_size=2, strides=1, pad="same"),
+    IMAGES.max((1, 4, 4, 3), dtypes="float16", filter_size=2, strides=2),
+    IMAGES.max((2, 4, 5, 3), dtypes="int32", filter_size=2, strides=2, pad="same"),
+    IMAGES.max_grad((1, 2, 2, 1), (1, 3, 3, 1), filter_size=2, strides=1),
+    IMAGES.max_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    IMAGES.max_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    IMAGES.max((1, 5, 4, 4), filter_size=2, strides=1, dilations=(2, 1), pad="same"),
+    IMAGES.max((2, 3, 4, 3), filter_size=2, strides=2, pad=1, data_format="NCHW"),
+    IMAGES.max_grad(
         (1, 2, 4, 5),
         (1, 2, 6, 5),
         filter_size=2,
@@ -148,8 +164,8 @@ SAMPLES = [
         pad=((0, 0), (0, 0), (0, 0), (0, 1)),
         data_format="NCHW",
     ),
-    _max_grad_grad((1, 3, 3, 1), filter_size=2, strides=1),
-    _max_grad_grad((1, 2, 4, 5), filter_size=2, strides=1, dilations=2, data_format="NCHW"),
-    _max_grad_grad((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
-    _max_grad_grad((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
+    IMAGES.max_grad_grad((1, 3, 3, 1), filter_size=2, strides=1),
+    IMAGES.max_grad_grad((1, 2, 4, 5), filter_size=2, strides=1, dilations=2, data_format="NCHW"),
+    IMAGES.max_grad_grad((2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
+    IMAGES.max_grad_grad((1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
 ]
