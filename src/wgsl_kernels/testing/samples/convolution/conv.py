@@ -10,6 +10,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Bound, largest_slope, plus, safe, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -72,12 +73,8 @@ def gradient_row(
 
     ``others`` are attributes that only the bound is given.
     """
-
-    def run(*xs: wk.Tensor, **given: Any) -> Any:
-        return wk.engine().run_kernel(kernel, dict(zip(names, xs, strict=True)), given)
-
     bound = product_bound(kernel, terms, **{**others, **attrs})
-    return Sample(kernel, run, shapes, attrs=attrs, bound=bound)
+    return Sample(kernel, run_of(kernel, *names), shapes, attrs=attrs, bound=bound)
 
 
 def _to_filter(shapes: Shapes, **attrs: Any) -> Sample:

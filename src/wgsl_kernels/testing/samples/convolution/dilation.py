@@ -7,6 +7,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Array, sum_of_terms, ulp
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 Shape = tuple[int, ...]
 
@@ -27,17 +28,11 @@ def _magnitude(x: Array, filter: Array, dy: Array) -> Array:
 ADDED = sum_of_terms(32, _magnitude)
 
 
-def _taken_back(x: wk.Tensor, filter: wk.Tensor, dy: wk.Tensor, **attrs: Any) -> wk.Tensor:
-    kernel = attrs.pop("kernel")
-    inputs = {"x": x, "filter": filter, "dy": dy}
-    found = wk.engine().run_kernel(kernel, inputs, attrs)
-    assert isinstance(found, wk.Tensor)
-    return found
+def _taken_back(*inputs: wk.Tensor, kernel: str, **attrs: Any) -> Any:
+    return run_of(kernel, "x", "filter", "dy")(*inputs, **attrs)
 
 
-def _places(x: wk.Tensor, filter: wk.Tensor, **attrs: Any) -> list[wk.Tensor]:
-    return list(wk.engine().run_kernel("Dilation2DPlaces", {"x": x, "filter": filter}, attrs))
-
+PLACES = run_of("Dilation2DPlaces", "x", "filter")
 
 SAMPLES = [
     *(
@@ -50,7 +45,7 @@ SAMPLES = [
         for x, filter, dy, attrs in CASES
     ),
     *(
-        Sample("Dilation2DPlaces", _places, (x, filter), attrs=attrs)
+        Sample("Dilation2DPlaces", PLACES, (x, filter), attrs=attrs)
         for x, filter, _, attrs in CASES
     ),
 ]

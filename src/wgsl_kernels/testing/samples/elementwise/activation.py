@@ -3,22 +3,17 @@
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import exact, plus, relative, safe, ulp
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
-
-def _elu_grad(dy: wk.Tensor, y: wk.Tensor) -> wk.Tensor:
-    found = wk.engine().run_kernel("EluGrad", {"dy": dy, "y": y})
-    assert isinstance(found, wk.Tensor)
-    return found
-
-
+ELU_GRAD = run_of("EluGrad", "dy", "y")
 SELU = plus(safe("safe_expm1"), ulp(2))
 """The factor is rounded, and the product."""
 
 SAMPLES = [
     Sample("Elu", wk.elu, ((2, 3),), bound=safe("safe_expm1")),
     Sample("Elu", wk.elu, ((65,),), low=-9.0, high=9.0, bound=safe("safe_expm1")),
-    Sample("EluGrad", _elu_grad, ((2, 3), (2, 3)), low=-0.9, bound=relative(2.0**-22)),
-    Sample("EluGrad", _elu_grad, ((65,), (65,)), low=-0.9, bound=relative(2.0**-22)),
+    Sample("EluGrad", ELU_GRAD, ((2, 3), (2, 3)), low=-0.9, bound=relative(2.0**-22)),
+    Sample("EluGrad", ELU_GRAD, ((65,), (65,)), low=-0.9, bound=relative(2.0**-22)),
     Sample("LeakyRelu", wk.leaky_relu, ((2, 3),), bound=relative(2.0**-24)),
     Sample("LeakyRelu", wk.leaky_relu, ((5, 13),), attrs={"alpha": 0.3}, bound=relative(2.0**-24)),
     Sample("LeakyRelu", wk.leaky_relu, ((9,),), attrs={"alpha": -1.0}, bound=ulp(1)),

@@ -2,34 +2,20 @@
 
 from typing import Any
 
-import wgsl_kernels as wk
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 Shape = tuple[int, ...]
 
 
-def _run(kernel: str, given: dict[str, wk.Tensor], attrs: dict[str, Any]) -> wk.Tensor:
-    found = wk.engine().run_kernel(kernel, given, attrs)
-    assert isinstance(found, wk.Tensor)
-    return found
-
-
-def _draw(image: wk.Tensor, **attrs: Any) -> wk.Tensor:
-    return _run("Draw", {"image": image}, attrs)
-
-
-def _from_pixels(pixels: wk.Tensor, **attrs: Any) -> wk.Tensor:
-    return _run("FromPixels", {"pixels": pixels}, attrs)
-
-
 def _drawn(shape: Shape, dtype: str = "float32", **attrs: Any) -> Sample:
     low, high = (-9.0, 300.0) if dtype == "int32" else (-0.1, 1.1)
-    return Sample("Draw", _draw, (shape,), dtype, attrs, low, high)
+    return Sample("Draw", run_of("Draw", "image"), (shape,), dtype, attrs, low, high)
 
 
 def _taken(shape: Shape, num_channels: int) -> Sample:
-    attrs = {"num_channels": num_channels}
-    return Sample("FromPixels", _from_pixels, (shape,), "int32", attrs, -(2.0**31), 2.0**31)
+    f, attrs = run_of("FromPixels", "pixels"), {"num_channels": num_channels}
+    return Sample("FromPixels", f, (shape,), "int32", attrs, -(2.0**31), 2.0**31)
 
 
 SAMPLES = [

@@ -8,6 +8,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Array, exact, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 Size = tuple[int, int]
 
@@ -37,11 +38,7 @@ def _resized(
 
 
 def _grad(kernel: str, shape: tuple[int, ...], size: Size, option: str = "") -> Sample:
-    def taken_back(images: wk.Tensor, dy: wk.Tensor, **attrs: Any) -> wk.Tensor:
-        found = wk.engine().run_kernel(kernel, {"images": images, "dy": dy}, attrs)
-        assert isinstance(found, wk.Tensor)
-        return found
-
+    taken_back = run_of(kernel, "images", "dy")
     batch, _, _, channels = shape
     attrs = {"size": size} | ({option: True} if option else {})
     return Sample(kernel, taken_back, (shape, (batch, *size, channels)), attrs=attrs, bound=ADDED)

@@ -5,14 +5,11 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import sum_of_terms
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 ADDED = sum_of_terms(9, lambda x, weights: np.asarray(np.sum(np.abs(weights))))
 
-
-def _non_zero(x: wk.Tensor) -> wk.Tensor:
-    found = wk.engine().run_kernel("NonZero", {"x": x})
-    assert isinstance(found, wk.Tensor)
-    return found
+NON_ZERO = run_of("NonZero", "x")
 
 
 def _counted(
@@ -55,10 +52,10 @@ SAMPLES = [
     _dense((3, 4), 3, binary=True),
     _dense((2, 7), 3, "int32"),
     _dense((2, 7), 3, "int32", weighted=False, binary=True),
-    Sample("NonZero", _non_zero, ((9,),), dtypes="int32", low=-1, high=2),
-    Sample("NonZero", _non_zero, ((3, 5),), dtypes="bool", low=0, high=2),
-    Sample("NonZero", _non_zero, ((2, 3, 4),), dtypes="int32", low=0, high=2),
-    Sample("NonZero", _non_zero, ((2, 3),)),
-    Sample("NonZero", _non_zero, ((300,),), dtypes="bool", low=0, high=2),
-    Sample("NonZero", _non_zero, ((5, 1),), dtypes="complex64"),
+    Sample("NonZero", NON_ZERO, ((9,),), dtypes="int32", low=-1, high=2),
+    Sample("NonZero", NON_ZERO, ((3, 5),), dtypes="bool", low=0, high=2),
+    Sample("NonZero", NON_ZERO, ((2, 3, 4),), dtypes="int32", low=0, high=2),
+    Sample("NonZero", NON_ZERO, ((2, 3),)),
+    Sample("NonZero", NON_ZERO, ((300,),), dtypes="bool", low=0, high=2),
+    Sample("NonZero", NON_ZERO, ((5, 1),), dtypes="complex64"),
 ]

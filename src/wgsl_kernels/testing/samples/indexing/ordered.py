@@ -3,20 +3,18 @@
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import exact
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 
 def _in_order(x: wk.Tensor, values: wk.Tensor, *, kernel: str, side: str = "") -> wk.Tensor:
     """Look up values in rows that are sorted first."""
     attrs = {"side": side} if side else {}
-    inputs = {"sorted_sequence": wk.sort(x), "values": values}
-    found = wk.engine().run_kernel(kernel, inputs, attrs)
-    assert isinstance(found, wk.Tensor)
+    found: wk.Tensor = run_of(kernel, "sorted_sequence", "values")(wk.sort(x), values, **attrs)
     return found
 
 
 def _sorted(x: wk.Tensor, *, axis: int = -1, descending: bool = False) -> list[wk.Tensor]:
-    attrs = {"axis": axis, "descending": descending}
-    return list(wk.engine().run_kernel("Sort", {"x": x}, attrs))
+    return list(run_of("Sort", "x")(x, axis=axis, descending=descending))
 
 
 def _looked_up(

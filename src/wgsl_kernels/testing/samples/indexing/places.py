@@ -1,9 +1,11 @@
 """Samples of rows that indices of several axes name: gathered, scattered, replaced."""
 
+from typing import Any
+
 import numpy as np
 
 import wgsl_kernels as wk
-from wgsl_kernels.testing.bounds import exact, sum_of_terms
+from wgsl_kernels.testing.bounds import Bound, exact, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
 
 Shape = tuple[int, ...]
@@ -16,67 +18,41 @@ def _range(dtype: str) -> tuple[float, float]:
     return {"int32": (-9.0, 9.0), "bool": (0.0, 2.0)}.get(dtype, (-2.0, 2.0))
 
 
-def _gathered(shape: Shape, indices: Shape, most: int, dtype: str = "float32") -> Sample:
+def _row(
+    kernel: str, f: Any, shapes: tuple[Shape, ...], places: int, most: int, dtype: str,
+    bound: Bound = MOVED, **attrs: Any,
+) -> Sample:  # fmt: skip
+    """Return a row of whose inputs the one numbered ``places`` holds indices below ``most``."""
     low, high = _range(dtype)
-    bound = MOVED if dtype in ("float32", "complex64") else None
-    return Sample(
-        "GatherNd",
-        wk.gather_nd,
-        (shape, indices),
-        (dtype, "int32"),
-        {},
-        (low, 0),
-        (high, most),
-        bound,
-    )
+    of = ((dtype, low, high),) * len(shapes)
+    dtypes, lows, highs = zip(*of[:places], ("int32", 0, most), *of[places + 1 :], strict=True)
+    kept = bound if dtype in ("float32", "complex64") else None
+    return Sample(kernel, f, shapes, dtypes, attrs, lows, highs, kept)
+
+
+def _gathered(shape: Shape, indices: Shape, most: int, dtype: str = "float32") -> Sample:
+    return _row("GatherNd", wk.gather_nd, (shape, indices), 1, most, dtype)
 
 
 def _scattered(
     indices: Shape, updates: Shape, shape: Shape, most: int, dtype: str = "float32"
 ) -> Sample:
-    low, high = _range(dtype)
-    return Sample(
-        "ScatterNd",
-        wk.scatter_nd,
-        (indices, updates),
-        ("int32", dtype),
-        {"shape": shape},
-        (0, low),
-        (most, high),
-        ADDED if dtype in ("float32", "complex64") else None,
-    )
+    shapes = (indices, updates)
+    return _row("ScatterNd", wk.scatter_nd, shapes, 0, most, dtype, ADDED, shape=shape)
 
 
 def _updated(
     shape: Shape, indices: Shape, updates: Shape, most: int, dtype: str = "float32"
 ) -> Sample:
-    low, high = _range(dtype)
-    return Sample(
-        "TensorScatterUpdate",
-        wk.tensor_scatter_update,
-        (shape, indices, updates),
-        (dtype, "int32", dtype),
-        {},
-        (low, 0, low),
-        (high, most, high),
-        MOVED if dtype in ("float32", "complex64") else None,
-    )
+    shapes = (shape, indices, updates)
+    return _row("TensorScatterUpdate", wk.tensor_scatter_update, shapes, 1, most, dtype)
 
 
 def _dense(
     indices: Shape, values: Shape, shape: Shape, most: int, dtype: str = "float32"
 ) -> Sample:
-    low, high = _range(dtype)
-    return Sample(
-        "SparseToDense",
-        _sparse_to_dense,
-        (indices, values, ()),
-        ("int32", dtype, dtype),
-        {"output_shape": shape},
-        (0, low, low),
-        (most, high, high),
-        MOVED if dtype in ("float32", "complex64") else None,
-    )
+    shapes = (indices, values, ())
+    return _row("SparseToDense", _sparse_to_dense, shapes, 0, most, dtype, output_shape=shape)
 
 
 def _sparse_to_dense(
@@ -86,17 +62,7 @@ def _sparse_to_dense(
 
 
 def _along(shape: Shape, indices: Shape, axis: int, most: int, dtype: str = "float32") -> Sample:
-    low, high = _range(dtype)
-    return Sample(
-        "TakeAlongAxis",
-        wk.take_along_axis,
-        (shape, indices),
-        (dtype, "int32"),
-        {"axis": axis},
-        (low, 0),
-        (high, most),
-        MOVED if dtype in ("float32", "complex64") else None,
-    )
+    return _row("TakeAlongAxis", wk.take_along_axis, (shape, indices), 1, most, dtype, axis=axis)
 
 
 SAMPLES = [

@@ -12,6 +12,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Bound, absolute
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -71,10 +72,6 @@ def _stable(condition: Callable[[Array], float] = _condition) -> Bound:
 
 EIGEN = _stable(_one_over_gap(np.linalg.eigvalsh))
 SINGULAR = _stable(_one_over_gap(lambda x: np.linalg.svd(x, compute_uv=False)))
-
-
-def _cofactors(x: wk.Tensor) -> Any:
-    return wk.engine().run_kernel("MatrixCofactors", {"x": x})
 
 
 def _sizes(x: wk.Tensor) -> wk.Tensor:
@@ -147,7 +144,7 @@ SAMPLES = [
         _row(kernel, f, _regular(*shape, dtype=dtype), dtypes=dtype)
         for kernel, f in (
             ("LogMatrixDeterminant", wk.linalg.slogdet),
-            ("MatrixCofactors", _cofactors),
+            ("MatrixCofactors", run_of("MatrixCofactors", "x")),
             ("MatrixDeterminant", wk.linalg.det),
         )
         for shape, dtype in SHAPES

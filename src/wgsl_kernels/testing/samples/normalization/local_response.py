@@ -7,6 +7,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Array, relative, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 
 Shape = tuple[int, ...]
 
@@ -30,13 +31,9 @@ def _size(x: Array, y: Array, dy: Array) -> Array:
 def _grad(shape: Shape, attrs: dict[str, Any]) -> Sample:
     full = {"bias": 1.0, "alpha": 1.0, "beta": 0.5} | attrs
     bound = sum_of_terms(64, _size)
-    return Sample("LRNGrad", _taken_back, (shape,) * 3, attrs=full, bound=bound)
-
-
-def _taken_back(x: wk.Tensor, y: wk.Tensor, dy: wk.Tensor, **attrs: Any) -> wk.Tensor:
-    found = wk.engine().run_kernel("LRNGrad", {"x": x, "y": y, "dy": dy}, attrs)
-    assert isinstance(found, wk.Tensor)
-    return found
+    return Sample(
+        "LRNGrad", run_of("LRNGrad", "x", "y", "dy"), (shape,) * 3, attrs=full, bound=bound
+    )
 
 
 SAMPLES = [

@@ -10,6 +10,7 @@ import numpy as np
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import Bound, exact, sum_of_terms
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 from wgsl_kernels.testing.samples.convolution.conv import run_on_cpu
 
 if TYPE_CHECKING:
@@ -76,11 +77,7 @@ class PoolRows:
     def avg_grad(self, dy: Shape, shape: Shape, **attrs: Any) -> Sample:
         """Return a row of the gradient of means."""
         kernel = f"AvgPool{self.of}Grad"
-
-        def run(dy: wk.Tensor, x: wk.Tensor, **given: Any) -> Any:
-            return wk.engine().run_kernel(kernel, {"dy": dy, "input": x}, given)
-
-        bound = magnitude_bound(kernel, **attrs)
+        run, bound = run_of(kernel, "dy", "input"), magnitude_bound(kernel, **attrs)
         return Sample(kernel, run, (dy, shape), attrs=attrs, bound=bound)
 
     def max(self, shape: Shape, dtypes: str = "float32", **attrs: Any) -> Sample:
@@ -102,10 +99,7 @@ class PoolRows:
     def max_grad_grad(self, shape: Shape, **attrs: Any) -> Sample:
         """Return a row of the gradient of that."""
         kernel = f"MaxPool{self.of}GradGrad"
-
-        def run(ddx: wk.Tensor, x: wk.Tensor, **given: Any) -> Any:
-            return wk.engine().run_kernel(kernel, {"ddx": ddx, "input": x}, given)
-
+        run = run_of(kernel, "ddx", "input")
         return Sample(kernel, run, (shape, shape), attrs=attrs, bound=exact())
 
 

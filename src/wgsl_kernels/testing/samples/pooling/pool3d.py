@@ -7,6 +7,7 @@ from typing import Any
 import wgsl_kernels as wk
 from wgsl_kernels.testing.bounds import exact
 from wgsl_kernels.testing.sample import Sample
+from wgsl_kernels.testing.samples import run_of
 from wgsl_kernels.testing.samples.pooling.pool import PoolRows, Shape, magnitude_bound
 
 PAD = ((0, 0), (0, 1), (1, 0), (1, 1), (0, 0))
@@ -26,11 +27,7 @@ def _pool(shape: Shape, pooling_type: str, dtypes: str = "float32", **attrs: Any
         del geometry["window_shape"]
         bound = magnitude_bound(kernel, **{"strides": 1, **geometry})
     attrs = {"pooling_type": pooling_type, **attrs}
-    return Sample("Pool", _pool_of, (shape,), dtypes=dtypes, attrs=attrs, bound=bound)
-
-
-def _pool_of(x: wk.Tensor, **attrs: Any) -> Any:
-    return wk.engine().run_kernel("Pool", {"input": x}, attrs)
+    return Sample("Pool", run_of("Pool", "input"), (shape,), dtypes, attrs, bound=bound)
 
 
 VOLUMES = PoolRows("3D", wk.avg_pool3d, wk.max_pool3d)
