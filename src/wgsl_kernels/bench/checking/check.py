@@ -197,6 +197,7 @@ class _KernelCheck:
             ("special values", lambda: right.nonfinite(one, sample)),
             ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
+            ("thresholds", lambda: right.thresholds(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
             ("rows", lambda: right.rows(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),

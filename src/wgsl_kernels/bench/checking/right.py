@@ -365,6 +365,13 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             yield _at_index(subject, case)
 
 
+def thresholds(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample at numbers that its shader compares with: ``<`` where ``<=`` is meant."""
+    for case in specials.thresholds(sample, subject.thresholds):
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", "wrong-at-edge")
+
+
 def _at_index(subject: Subject, case: Case) -> list[Finding]:
     """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
     with cases.quiet():
