@@ -203,6 +203,7 @@ class _KernelCheck:
             ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),
+            ("subgroups", lambda: right.subgroups(one, sample)),
             ("fused", lambda: bits.fused(one, sample)),
             ("captured", lambda: bits.captured(one, sample)),
             ("repeated", lambda: bits.stable(one, sample)),

@@ -290,6 +290,10 @@ def _run(case: Case) -> None:
         bits.alone(case.sample, case.arrays)
 
 
+SUBGROUPS = (4, 8, 16, 32, 64, 128)
+"""Invocations that subgroups of some device have."""
+LARGER = "-> 257"
+"""A size at which workgroups have several subgroups, and the last is not full."""
 FOLDED = 1030
 """A length that takes several workgroups."""
 
@@ -444,6 +448,18 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             if any(not one.code.startswith("wrong-") for one in found):
                 found = judged(subject, case, "simulator", "wrong-configuration", what=name)
         yield found
+
+
+def subgroups(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a kernel that names subgroups with those of each size, on the simulator."""
+    if not subject.uses_subgroups:
+        return
+    larger = [one for one in sizes.sized(sample) if one.what.endswith(LARGER)]
+    for case in (cases.plain(sample), *filter(cases.is_taken, larger)):
+        for size in SUBGROUPS:
+            with simulated.in_subgroups(size):
+                what = f"subgroups of {size}"
+                yield judged(subject, case, "simulator", "wrong-configuration", what=what)
 
 
 def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -99,6 +100,13 @@ class Subject:
         declared = self.shader.source.own.module.declarations
         nodes = [node for one in declared for node in descendants(one)]
         return nodes, {one.name: one for one in nodes if isinstance(one, tree.Value)}
+
+    @functools.cached_property
+    def uses_subgroups(self) -> bool:
+        """Whether the author's own text names anything of subgroups; templates ask their size."""
+        texts = () if self.shader is None else [one.text for one in self.shader.source.files]
+        own = [one.text for one in texts if self.is_own(one.file)]
+        return any(re.search(r"\b(subgroup|quad[SB])", one) for one in own)
 
     @functools.cached_property
     def array_lengths(self) -> tuple[int, ...]:
