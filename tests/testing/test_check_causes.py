@@ -380,6 +380,26 @@ def test_a_kernel_is_named_once_where_its_error_names_it_behind_the_place() -> N
     assert found.words == "op's parameter 'z' names no input."
 
 
+@pytest.mark.parametrize(
+    ("cpu", "facts", "said"),
+    [
+        (lambda x: x + x.dtype.itemsize, {}, "the CPU kernel is the odd one, which gives"),
+        (lambda x: x + 4 * (x.dtype == float), {"reference": lambda x: x + 4},
+         "the CPU kernel is the odd one, webgpu gives what is expected"),
+        (lambda x: x + 4, {"reference": lambda x: x + 5}, "reference= is the odd one"),
+        (lambda x: x + 5, {}, "if it is meant, the CPU kernel is the odd one"),
+    ],
+)  # fmt: skip
+def test_of_values_that_differ_the_odd_one_is_named(
+    cpu: Any, facts: dict[str, Any], said: str
+) -> None:
+    f = registered("Shifted", cpu, "fn op(x: T) -> T { return x + T(4); }", lambda x, /: x.like())
+    report = check_kernel(
+        "Shifted", [Sample("Shifted", f, ((4, 5),), **facts)], sections=("right",)
+    )
+    assert said in words(report, "wrong-values")
+
+
 def test_truths_are_checked_where_the_mean_is_large() -> None:
     f = registered(
         "Within", lambda x: np.abs(x) <= 0.5, "fn op(x: T) -> bool { return abs(x) <= 0.5; }",

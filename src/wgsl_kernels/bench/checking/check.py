@@ -182,6 +182,7 @@ class _KernelCheck:
         if backend == "webgpu":
             noted = lossy.explained(self.on_gpu, case, noted)
             noted = right.explained(self.on_gpu, case, noted)
+        noted = lossy.blamed(self.whole, case, backend, noted)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:

@@ -49,8 +49,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
 
-Make = "Callable[[Array], Tensor]"
-
 
 def ran(subject: Subject, sample: Sample) -> list[Finding]:
     """Return a finding where a sample never runs the kernel that it names."""
@@ -87,6 +85,7 @@ def _poisoned(backend: str) -> AbstractContextManager[object]:
     return safe.on_poison() if backend == "webgpu" else nullcontext()
 
 
+@cases.quiet()
 def judged(
     subject: Subject,
     case: Case,
@@ -96,18 +95,6 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
-    with cases.quiet():
-        return _judged(subject, case, backend, code, make, what)
-
-
-def _judged(
-    subject: Subject,
-    case: Case,
-    backend: str,
-    code: str,
-    make: Callable[[Array], Tensor],
-    what: str,
-) -> list[Finding]:
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
         alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
@@ -186,7 +173,7 @@ def _beyond_adapter(subject: Subject, case: Case, code: str, ended: Finding) -> 
     else:
         sample = case.sample if states_bound(case.sample) else cases.grossly(case.sample)
         with simulated.ending():
-            found = _judged(subject, replace(case, sample=sample), "simulator", code, tensor, "")
+            found = judged(subject, replace(case, sample=sample), "simulator", code)
         if found:
             is_wrong = all(one.code.startswith("wrong-") for one in found)
             return found if is_wrong else [ended]  # it does not end there either
