@@ -12,6 +12,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.bench.checking import safe
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.intervals import running
+from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing import Report, Sample, check_kernel
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
@@ -398,6 +399,31 @@ def test_of_values_that_differ_the_odd_one_is_named(
         "Shifted", [Sample("Shifted", f, ((4, 5),), **facts)], sections=("right",)
     )
     assert said in words(report, "wrong-values")
+
+
+MAIN = """
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) { y[id.x] = x[id.x]; }
+"""
+
+
+@pytest.mark.parametrize("shader", ["fn op(x: T) -> T { return x; }", MAIN])
+@pytest.mark.parametrize("said", [{"shape": (7,)}, {"dtype": "int32"}])
+def test_what_a_signature_says_wrongly_is_told_once_and_there(
+    shader: str, said: dict[str, Any]
+) -> None:
+    def rule(x: wk.Spec, /) -> wk.Spec:
+        return x.like(**said)
+
+    f = registered("Said", lambda x: x, shader, rule)
+    report = check_kernel("Said", [Sample("Said", f, ((n,),)) for n in (5, 6)])
+    (found,) = [one for one in report.findings if one.severity == "error"]
+    declared = find_signature("Said")
+    assert found.code == "wrong-shape"
+    assert declared is not None
+    assert (found.file, found.line) == (declared.origin.file, declared.origin.line)
 
 
 def test_truths_are_checked_where_the_mean_is_large() -> None:

@@ -34,9 +34,7 @@ from wgsl_kernels.engine.environment.errors import (
     WgslKernelsError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
-from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import LAYOUTS, call_of, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,33 +42,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
-    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
-
-
-def ran(subject: Subject, sample: Sample) -> list[Finding]:
-    """Return a finding where a sample never runs the kernel that it names."""
-    names: list[str] = []
-
-    def note(call: KernelRun, proceed: Proceed) -> Result:
-        names.append(call.name)
-        return proceed(call)
-
-    case = cases.plain(sample)
-    try:
-        with only("cpu", sample), engine().intercept(note):
-            outputs_of(call_of(sample), tensors_for(case.arrays))
-    except Exception as error:  # a kernel may raise anything; the check tells
-        is_endless = getattr(error, "code", "") == "runaway-loop"
-        if is_endless or sample.kernel not in names:
-            return with_case(findings_of(error, subject, "raises", "cpu"), f"{case.id}, cpu")
-    if sample.kernel in names:
-        return []
-    others = ", ".join(dict.fromkeys(names)) or "none"
-    words = f"sample {sample.id} never runs {sample.kernel!r}; it runs {others}."
-    return [subject.finding("kernel-not-run", words)]
 
 
 def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:

@@ -146,6 +146,11 @@ class Subject:
         kernel = get_kernel(self.name, "cpu")
         return self._at(self.origin if kernel is None else kernel.origin, code, words, facts)
 
+    def of_signature(self, code: str, words: str, **facts: Any) -> Finding:
+        """Return a finding about the signature; its place is where that was registered."""
+        declared = find_signature(self.name)
+        return self._at(self.origin if declared is None else declared.origin, code, words, facts)
+
     def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the gradient; its place is where that was registered."""
         rule = find_rule(self.name)
