@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import time
 import traceback
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.bench.checking.cases import Case, is_taken
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
@@ -221,6 +222,19 @@ def untied(sample: Sample) -> Iterator[Case]:
             if shapes not in done and len(done) <= MOST_UNTIED:
                 done.add(shapes)
                 yield from _if_made(_shaped(sample, shapes, _untied_words(sample, shapes), BEYOND))
+
+
+def apart(sample: Sample) -> Sample:
+    """Return the sample with as many of its equal lengths different as the kernel takes."""
+    for length in lengths_of(sample) if _is_drawn(sample) else ():
+        at = _positions(sample, length)
+        for chosen in _parts(sample, at) if length > 1 and len(at) > 1 else ():
+            if all(sample.shapes[tensor][axis] == length for tensor, axis in chosen):
+                taken = {one for shape in sample.shapes for one in shape}
+                other = next(one for one in itertools.count(length + 1) if one not in taken)
+                case = _shaped(sample, _with(sample, chosen, other), "apart", MOST_ELEMENTS)
+                sample = case.sample if case is not None and is_taken(case) else sample
+    return sample
 
 
 def _parts(sample: Sample, at: Sequence[Position]) -> Iterator[list[Position]]:
