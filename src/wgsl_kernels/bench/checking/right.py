@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -193,8 +194,10 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
     subject.refused.clear()
-    tried = list(sizes.sized(sample, groups))
-    for case in tried:
+    tried: list[Case] = []
+    further = sizes.further(sample, tried, subject.refused)
+    for case in itertools.chain(sizes.sized(sample, groups), further):
+        tried.append(case)
         (length, size), *_ = sizes.changes_of(case.what)
         if length in done:
             continue
@@ -384,9 +387,9 @@ def defined(sample: Sample) -> Iterator[Case]:
     Where the kernel takes it, lengths that are equal in the sample are different.
     """
     apart = sizes.apart(sample)
-    tied = cases.varied(sample)
-    for pair in zip(cases.varied(apart), tied, strict=True) if apart is not sample else zip(tied):
-        for case in pair:
+    alike = [sample] if apart is sample else [apart, sample]
+    for several in zip(*map(cases.varied, alike), strict=True):
+        for case in (one for ones in zip(*several, strict=True) for one in ones):
             with cases.quiet():
                 try:
                     exact = exact_of(case.sample, case.arrays)

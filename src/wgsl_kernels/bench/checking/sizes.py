@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case, is_taken
+from wgsl_kernels.bench.checking.cases import FURTHER, Case, is_taken
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
@@ -72,6 +72,22 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
             case = resized(sample, {length: size})
             if case is not None:
                 yield case
+
+
+def further(
+    sample: Sample, tried: Sequence[Case], refused: Sequence[tuple[Case, Exception]]
+) -> Iterator[Case]:
+    """Yield the sample with a length that is the next larger one, where no larger one was taken.
+
+    So a filter that must fit into an image has another size. Who takes a case adds it to ``tried``,
+    and to ``refused``: then the next is tried.
+    """
+    for length in lengths_of(sample) if sample.values is None else ():
+        for more in FURTHER:
+            taken = {case.what for case in tried} - {case.what for case, _ in refused}
+            found = [change for what in taken for change in changes_of(what)]
+            if not any(old == length < new for old, new in found):
+                yield from _if_made(resized(sample, {length: length + more}))
 
 
 def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
