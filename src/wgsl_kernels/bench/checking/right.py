@@ -439,25 +439,17 @@ def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     if served is None or sample.values is not None or first not in ("float32", "float16"):
         return
     choice = choose_adapter()
-    for dtype in sorted(served - {one for other in subject.samples for one in other.input_dtypes}):
+    others = served - {one for other in subject.samples for one in other.input_dtypes}
+    for dtype in sorted(others | ({first} & {"float16"})):
         has_f16 = choice is not None and "shader-f16" in choice.info.features
         if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
             continue
-        for case in _of_dtype(sample, dtype):
+        case = cases.of_dtype(sample, dtype)
+        if dtype != first:
             yield _claimed(subject, case, dtype)
-
-
-def _of_dtype(sample: Sample, dtype: str) -> Iterator[Case]:
-    """Yield a sample of another dtype; of float16 a long one, too, whose sums show their digits."""
-    case = cases.of_dtype(sample, dtype)
-    yield case
-    if dtype == "float16" and sample.make is None and sample.values is None:
-        longest = max(sizes.lengths_of(sample), default=0)
-        rest = max((int(np.prod(one)) for one in sample.shapes if longest in one), default=0)
-        long = sizes.LONG * longest // rest if rest else 0
-        more = sizes.resized(case.sample, {longest: long}) if long > longest else None
-        if more is not None:
-            yield more
+        if dtype == "float16" and not subject.is_map:
+            for long in sizes.long(case.sample, sizes.LONG, _run):
+                yield _claimed(subject, long, dtype)
 
 
 def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:

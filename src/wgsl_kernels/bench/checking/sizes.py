@@ -48,7 +48,7 @@ SLOW = 0.125
 CHEAP = 0.5
 """Seconds that a large case may take."""
 LONG = 1 << 14
-"""Elements of an input of float16 that is long: running sums of it lose their digits."""
+"""A length of float16 inputs that is long: running sums along it lose their digits."""
 MOST_LARGE = (1 << 17) + 14
 """Elements of an input of a case that is large: twice a length above 65,536."""
 
@@ -320,23 +320,21 @@ def cheap(sample: Sample, run: Callable[[Case], None]) -> Iterator[Case]:
     for case in beyond:
         if seconds is not None and seconds(case) < CHEAP:
             yield case
-    for small, medium, largest in _long(sample):
-        seconds = _seconds_by(small, medium, run)
-        if seconds is not None and seconds(largest) < CHEAP:
-            yield largest
+    if _is_drawn(sample) and len(lengths_of(sample)) > 1:
+        yield from long(sample, BEYOND + 7, run)
 
 
-def _long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
-    """Yield the sample with one length beyond 65,536 and short others, behind two shorter ones."""
-    if not _is_drawn(sample) or len(lengths := lengths_of(sample)) < 2:
-        return
+def long(sample: Sample, most: int, run: Callable[[Case], None]) -> Iterator[Case]:
+    """Yield the sample with each length so long and the others short, where that is cheap."""
+    lengths = lengths_of(sample) if sample.values is None else []
     for length in lengths:
         short = {one: min(one, 2) for one in lengths}
-        sizes = (*TIMED, BEYOND + 7)
-        found = [resized(sample, {**short, length: one}, MOST_LARGE) for one in sizes]
+        found = [resized(sample, {**short, length: n}, MOST_LARGE) for n in (*TIMED, most)]
         small, medium, largest = found
         if small is not None and medium is not None and largest is not None:
-            yield small, medium, largest
+            seconds = _seconds_by(small, medium, run)
+            if seconds is not None and seconds(largest) < CHEAP:
+                yield largest
 
 
 def _seconds_by_elements(
