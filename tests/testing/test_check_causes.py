@@ -426,6 +426,20 @@ def test_what_a_signature_says_wrongly_is_told_once_and_there(
     assert (found.file, found.line) == (declared.origin.file, declared.origin.line)
 
 
+def test_a_hook_that_is_misspelt_is_said_first_of_values_that_are_wrong() -> None:
+    text = "fn init() -> T { return T(); } fn combine(a: T, b: T) -> T { return a + b; }"
+    with pytest.warns(RuntimeWarning, match="nothing calls finsh"):
+        f = registered(
+            "Halved", lambda x, *, axis: x.mean(-1), f"{text} fn finsh(a: T) -> T {{ return a / 9; }}",
+            lambda x, /, *, axis=-1: x.like(shape=x.shape[:-1]), dtypes=("float32",),
+        )  # fmt: skip
+    report = check_kernel("Halved", [Sample("Mean", f, ((4, 9),))], sections=("right",))
+    first = words(report, "wrong-values")
+    assert first.startswith(
+        "nothing calls finsh. Did you mean 'finish'? It is the likely cause: got"
+    )
+
+
 def test_truths_are_checked_where_the_mean_is_large() -> None:
     f = registered(
         "Within", lambda x: np.abs(x) <= 0.5, "fn op(x: T) -> bool { return abs(x) <= 0.5; }",

@@ -17,7 +17,7 @@ from wgsl_kernels.bench.checking import (
     safe,
     sizes,
 )
-from wgsl_kernels.bench.checking.compiles import compile_findings, cpu_findings
+from wgsl_kernels.bench.checking.compiles import compile_findings, cpu_findings, misspelt
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
@@ -183,7 +183,14 @@ class _KernelCheck:
         if backend == "webgpu":
             noted = lossy.explained(self.on_gpu, case, noted)
             noted = right.explained(self.on_gpu, case, noted)
-        noted = lossy.blamed(self.whole, case, backend, noted)
+        slips = list(misspelt(self.on_gpu)) if noted and backend == "webgpu" else []
+        if slips and noted[0].code.startswith("wrong-"):
+            words = f"{slips[0].words} It is the likely cause: {noted[0].words}"
+            noted[0] = replace(
+                slips[0], code=noted[0].code, words=words, evidence=noted[0].evidence
+            )
+        else:
+            noted = lossy.blamed(self.whole, case, backend, noted)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:

@@ -47,8 +47,7 @@ def compile_findings(subject: Subject) -> list[Finding]:
         except Exception as error:  # a kernel may raise anything; the check tells
             found += findings_of(error, subject, "raises")
             break
-    found += _misspelt(subject)
-    return once(found, lambda one: (one.code, one.place, one.words))
+    return once([*misspelt(subject), *found], lambda one: (one.code, one.place, one.words))
 
 
 def cpu_findings(subject: Subject, sample: Sample) -> list[Finding]:
@@ -158,7 +157,7 @@ class _Anything(frozenset[str]):
         return True
 
 
-def _misspelt(subject: Subject) -> Iterator[Finding]:
+def misspelt(subject: Subject) -> Iterator[Finding]:
     """Yield functions that nothing calls and whose names are nearly those of hooks."""
     source = _source(subject)
     if source is None:
