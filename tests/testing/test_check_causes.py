@@ -9,7 +9,7 @@ import pytest
 from tests.testing.kernels import registered
 
 import wgsl_kernels as wk
-from wgsl_kernels.bench.checking import safe
+from wgsl_kernels.bench.checking import cases, safe, sizes
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.intervals import running
 from wgsl_kernels.engine.registry.signature import find_signature
@@ -141,6 +141,19 @@ def test_a_fault_of_the_watchers_is_told_and_the_check_goes_on(
     assert report.passed
     assert codes(report) == {"check-failed"}
     assert {"repeated", "undefined", "leaks"} <= {row.check for row in report.rows}
+
+
+@pytest.mark.parametrize(("module", "name"), [(cases, "exact_of"), (sizes, "_timed")])
+def test_a_fault_where_a_case_is_tried_is_told(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+) -> None:
+    monkeypatch.setattr(module, name, None)
+    f = registered(
+        "Doubled", lambda x: x * 2, "fn op(x: T) -> T { return x + x; }", lambda x, /: x.like()
+    )
+    report = check_kernel("Doubled", [Sample("Doubled", f, ((4, 5),))], sections=("right",))
+    assert codes(report) == {"check-failed"}
+    assert module.__name__.removeprefix("wgsl_kernels.") in words(report, "check-failed")
 
 
 def test_what_an_author_raises_is_no_fault_of_the_check() -> None:
@@ -428,12 +441,13 @@ def test_what_a_signature_says_wrongly_is_told_once_and_there(
 
 def test_a_hook_that_is_misspelt_is_said_first_of_values_that_are_wrong() -> None:
     text = "fn init() -> T { return T(); } fn combine(a: T, b: T) -> T { return a + b; }"
+    text += " fn finsh(a: T) -> T { return a * T(2); }"
     with pytest.warns(RuntimeWarning, match="nothing calls finsh"):
         f = registered(
-            "Halved", lambda x, *, axis: x.mean(-1), f"{text} fn finsh(a: T) -> T {{ return a / 9; }}",
+            "Folded", lambda x, *, axis: 2 * x.sum(-1), text,
             lambda x, /, *, axis=-1: x.like(shape=x.shape[:-1]), dtypes=("float32",),
         )  # fmt: skip
-    report = check_kernel("Halved", [Sample("Mean", f, ((4, 9),))], sections=("right",))
+    report = check_kernel("Folded", [Sample("Folded", f, ((4, 9),))], sections=("right",))
     first = words(report, "wrong-values")
     assert first.startswith(
         "nothing calls finsh. Did you mean 'finish'? It is the likely cause: got"

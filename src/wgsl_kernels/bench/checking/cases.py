@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import tensor
@@ -174,7 +175,8 @@ def is_taken(case: Case) -> bool:
     with quiet():
         try:
             exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule, or NumPy, refused the case
+        except Exception as error:  # a shape rule, or NumPy, refused the case
+            faults.note(error)
             return False
     return True
 
@@ -184,7 +186,8 @@ def is_held(case: Case) -> bool:
     with quiet():
         try:
             exact = exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule, or NumPy, refused the case
+        except Exception as error:  # a shape rule, or NumPy, refused the case
+            faults.note(error)
             return False
         return all(np.isfinite(one.astype(np.float32)).all() for one in exact)
 
@@ -193,9 +196,13 @@ def is_elementwise(case: Case) -> bool:
     """Say whether every result has the shape to which the inputs broadcast."""
     try:
         shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
+    except ValueError:
+        return False
+    try:
         with quiet():
             results = exact_of(case.sample, case.arrays)
-    except Exception:  # they do not broadcast, or the kernel refuses them
+    except Exception as error:  # the kernel refuses them
+        faults.note(error)
         return False
     return all(one.shape == shape for one in results)
 

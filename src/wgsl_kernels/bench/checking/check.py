@@ -387,7 +387,8 @@ def _is_tiled(subject: Subject, sample: Sample) -> bool:
     """Say whether a shader that a sample runs has workgroup memory."""
     try:
         found = subject.dispatches(sample)
-    except Exception:  # said where values are compared
+    except Exception as error:  # said where values are compared
+        faults.note(error)
         return False
     return any("var<workgroup>" in one.module.source_map.composed.text for one in found)
 

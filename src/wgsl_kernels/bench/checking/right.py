@@ -274,7 +274,8 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             continue
         try:
             exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule refused the case
+        except Exception as error:  # a shape rule refused the case
+            faults.note(error)
             continue
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
@@ -350,7 +351,8 @@ def _at_index(subject: Subject, case: Case) -> list[Finding]:
             return []
         except IndexError:  # NumPy refuses them: then the shader must not read there
             return _outside(subject, case)
-        except Exception:  # the signature refuses them, or what raises is told of elsewhere
+        except Exception as error:  # the signature refuses them, or it is told of elsewhere
+            faults.note(error)
             return []
     found = explained(subject, case, judged(subject, case, "webgpu", "wrong-at-edge"))
     return found or _outside(subject, case)  # memory may give what is right by chance
@@ -394,7 +396,7 @@ def defined(sample: Sample) -> Iterator[Case]:
                 try:
                     exact = exact_of(case.sample, case.arrays)
                 except Exception as error:  # NumPy refused the value, or the signature did
-                    if not getattr(error, "blames_kernel", False):
+                    if faults.note(error) or not getattr(error, "blames_kernel", False):
                         continue
                     exact = []
             if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
@@ -457,7 +459,8 @@ def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
     try:
         exact_of(case.sample, case.arrays)
         values_of(case, "cpu")
-    except Exception:  # they do not
+    except Exception as error:  # they do not
+        faults.note(error)
         return []
     found = judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]

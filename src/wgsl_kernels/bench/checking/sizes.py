@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from wgsl_kernels.bench.checking.cases import FURTHER, Case, is_taken
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
@@ -361,7 +362,8 @@ def _seconds_by(
     for case in (small, medium):
         try:
             times.append(min(_timed(run, case) for _ in range(2)))
-        except Exception:  # a shape rule refused the case
+        except Exception as error:  # a shape rule refused the case
+            faults.note(error)
             return None
         if times[0] > SLOW:
             return None
