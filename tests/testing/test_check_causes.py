@@ -441,8 +441,8 @@ def test_what_a_signature_says_wrongly_is_told_once_and_there(
 
 def test_a_hook_that_is_misspelt_is_said_first_of_values_that_are_wrong() -> None:
     text = "fn init() -> T { return T(); } fn combine(a: T, b: T) -> T { return a + b; }"
-    text += " fn finsh(a: T) -> T { return a * T(2); }"
-    with pytest.warns(RuntimeWarning, match="nothing calls finsh"):
+    text += " fn finished(a: T) -> T { return a * T(2); }"
+    with pytest.warns(RuntimeWarning, match="nothing calls finished"):
         f = registered(
             "Folded", lambda x, *, axis: 2 * x.sum(-1), text,
             lambda x, /, *, axis=-1: x.like(shape=x.shape[:-1]), dtypes=("float32",),
@@ -450,7 +450,7 @@ def test_a_hook_that_is_misspelt_is_said_first_of_values_that_are_wrong() -> Non
     report = check_kernel("Folded", [Sample("Folded", f, ((4, 9),))], sections=("right",))
     first = words(report, "wrong-values")
     assert first.startswith(
-        "nothing calls finsh. Did you mean 'finish'? It is the likely cause: got"
+        "nothing calls finished. Did you mean 'finish'? It is the likely cause: got"
     )
 
 
