@@ -38,8 +38,8 @@ def compile_findings(subject: Subject) -> list[Finding]:
         except KernelFault:
             break  # it compiles; what it does is for other sections
         except WgslKernelsError as error:
-            if error.blames_kernel and (told := cpu_findings(subject, sample)):
-                found += told  # the CPU kernel gives that, too: it is the signature that is wrong
+            if error.blames_kernel and (wrong := cpu_findings(subject, sample)):
+                found += wrong  # the CPU kernel gives that, too: it is the signature that is wrong
                 break
             found += findings_of(error, subject, "raises")
             found += _in_the_file(subject, known={one.place for one in found})
