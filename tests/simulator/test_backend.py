@@ -10,7 +10,7 @@ from tests.modes import rows, some
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.simulator.backend import simulated_choice
-from wgsl_kernels.backends.simulator.noting import noting, ordered
+from wgsl_kernels.backends.simulator.noting import having, noting
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.bench.comparison.checks import check_forward
@@ -58,7 +58,7 @@ def test_a_sample_has_no_race_and_no_order(sample: Sample) -> None:
     with wk.config.using(small_ops="device", fusion="never"):
         with noting(device()) as wrong:
             plain = results()
-        with ordered(device(), "shuffled"):
+        with having(device(), "order", "shuffled"):
             turned = results()
 
     assert wrong == []

@@ -9,9 +9,10 @@ import pytest
 from tests.testing.kernels import registered
 
 import wgsl_kernels as wk
-from wgsl_kernels.bench.checking import safe
+from wgsl_kernels.bench.checking import cases, safe, sizes
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.intervals import running
+from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing import Report, Sample, check_kernel
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
@@ -140,6 +141,19 @@ def test_a_fault_of_the_watchers_is_told_and_the_check_goes_on(
     assert report.passed
     assert codes(report) == {"check-failed"}
     assert {"repeated", "undefined", "leaks"} <= {row.check for row in report.rows}
+
+
+@pytest.mark.parametrize(("module", "name"), [(cases, "exact_of"), (sizes, "_timed")])
+def test_a_fault_where_a_case_is_tried_is_told(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str
+) -> None:
+    monkeypatch.setattr(module, name, None)
+    f = registered(
+        "Doubled", lambda x: x * 2, "fn op(x: T) -> T { return x + x; }", lambda x, /: x.like()
+    )
+    report = check_kernel("Doubled", [Sample("Doubled", f, ((4, 5),))], sections=("right",))
+    assert codes(report) == {"check-failed"}
+    assert module.__name__.removeprefix("wgsl_kernels.") in words(report, "check-failed")
 
 
 def test_what_an_author_raises_is_no_fault_of_the_check() -> None:
@@ -378,6 +392,66 @@ def test_a_kernel_is_named_once_where_its_error_names_it_behind_the_place() -> N
     found = placed_finding(error, "Soft")
     assert found is not None
     assert found.words == "op's parameter 'z' names no input."
+
+
+@pytest.mark.parametrize(
+    ("cpu", "facts", "said"),
+    [
+        (lambda x: x + x.dtype.itemsize, {}, "the CPU kernel is the odd one, which gives"),
+        (lambda x: x + 4 * (x.dtype == float), {"reference": lambda x: x + 4},
+         "the CPU kernel is the odd one, webgpu gives what is expected"),
+        (lambda x: x + 4, {"reference": lambda x: x + 5}, "reference= is the odd one"),
+        (lambda x: x + 5, {}, "if it is meant, the CPU kernel is the odd one"),
+    ],
+)  # fmt: skip
+def test_of_values_that_differ_the_odd_one_is_named(
+    cpu: Any, facts: dict[str, Any], said: str
+) -> None:
+    f = registered("Shifted", cpu, "fn op(x: T) -> T { return x + T(4); }", lambda x, /: x.like())
+    report = check_kernel(
+        "Shifted", [Sample("Shifted", f, ((4, 5),), **facts)], sections=("right",)
+    )
+    assert said in words(report, "wrong-values")
+
+
+MAIN = """
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) { y[id.x] = x[id.x]; }
+"""
+
+
+@pytest.mark.parametrize("shader", ["fn op(x: T) -> T { return x; }", MAIN])
+@pytest.mark.parametrize("said", [{"shape": (7,)}, {"dtype": "int32"}])
+def test_what_a_signature_says_wrongly_is_told_once_and_there(
+    shader: str, said: dict[str, Any]
+) -> None:
+    def rule(x: wk.Spec, /) -> wk.Spec:
+        return x.like(**said)
+
+    f = registered("Said", lambda x: x, shader, rule)
+    report = check_kernel("Said", [Sample("Said", f, ((n,),)) for n in (5, 6)])
+    (found,) = [one for one in report.findings if one.severity == "error"]
+    declared = find_signature("Said")
+    assert found.code == "wrong-shape"
+    assert declared is not None
+    assert (found.file, found.line) == (declared.origin.file, declared.origin.line)
+
+
+def test_a_hook_that_is_misspelt_is_said_first_of_values_that_are_wrong() -> None:
+    text = "fn init() -> T { return T(); } fn combine(a: T, b: T) -> T { return a + b; }"
+    text += " fn finished(a: T) -> T { return a * T(2); }"
+    with pytest.warns(RuntimeWarning, match="nothing calls finished"):
+        f = registered(
+            "Folded", lambda x, *, axis: 2 * x.sum(-1), text,
+            lambda x, /, *, axis=-1: x.like(shape=x.shape[:-1]), dtypes=("float32",),
+        )  # fmt: skip
+    report = check_kernel("Folded", [Sample("Folded", f, ((4, 9),))], sections=("right",))
+    first = words(report, "wrong-values")
+    assert first.startswith(
+        "nothing calls finished. Did you mean 'finish'? It is the likely cause: got"
+    )
 
 
 def test_truths_are_checked_where_the_mean_is_large() -> None:

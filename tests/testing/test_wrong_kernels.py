@@ -35,6 +35,9 @@ FILES = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.wgsl"))
 IS_WRONG: dict[str, Callable[[AdapterInfo], bool]] = {
     "accumulates_in_half_precision": lambda info: "shader-f16" in info.features,
     "sums_long_rows_in_half_precision": lambda info: "shader-f16" in info.features,
+    "sums_rows_of_halves_in_half_precision": lambda info: "shader-f16" in info.features,
+    "sums_the_shorter_axis_in_half_precision": lambda info: "shader-f16" in info.features,
+    "takes_subgroups_to_be_of_four": lambda info: "subgroup" in info.features,
     # whose compiler divides by zero as it likes, here to what the formula says
     "divides_by_a_zero_that_is_never_drawn": lambda info: info.backend != "OpenGL",
     "nan_by_comparison": lambda info: info.backend != "OpenGL",  # whose compiler folds no x != x

@@ -11,7 +11,6 @@ from wgsl_kernels.simulator.accesses import AccessLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.simulator.gpu import SimulatedDispatch
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.simulator.accesses import AccessFault
-    from wgsl_kernels.simulator.dispatch import EntryPoint, Order
+    from wgsl_kernels.simulator.dispatch import EntryPoint
     from wgsl_kernels.simulator.module import AccessSite
 
 MOST_ROUNDS = 1 << 16
@@ -97,19 +96,12 @@ def following(
             own.pop("run", None)
 
 
-def ordered(device: Device, order: Order) -> AbstractContextManager[None]:
-    """Have a block's dispatches on a simulated device run in another order of invocations."""
-    return _having(device, "order", order)
-
-
-def limited(device: Device, most_rounds: int) -> AbstractContextManager[None]:
-    """Have loops of a block's dispatches on a simulated device end after so many rounds."""
-    return _having(device, "most_rounds", most_rounds)
-
-
 @contextmanager
-def _having(device: Device, name: str, value: Any) -> Iterator[None]:
-    """Have an attribute of the simulated device be another for a block's dispatches."""
+def having(device: Device, name: str, value: Any) -> Iterator[None]:
+    """Have an attribute of the simulated device be another for a block's dispatches.
+
+    That is the order of invocations, the size of subgroups, or the rounds that loops may have.
+    """
     simulated = device._device
     device.flush()
     before = getattr(simulated, name)

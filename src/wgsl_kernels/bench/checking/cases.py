@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import tensor
@@ -99,20 +100,25 @@ def grossly(sample: Sample, least: float = 1.0, part: float = GROSS) -> Sample:
     return replace(sample, bound=None, rtol=part, atol=part * least, ulp=None)
 
 
-def varied(sample: Sample) -> Iterator[Case]:
+def varied(sample: Sample) -> Iterator[list[Case]]:
     """Yield the sample with another value of each attribute, one at a time.
 
-    Those that its function has defaults for are varied, too; the signature may refuse a value.
+    Those that its function has defaults for are varied, too. The signature may refuse a value: of
+    several cases the first that it takes is meant.
     """
     arrays = tuple(arrays_for(sample))
     rank = max((one.ndim for one in arrays), default=0)
+
+    def case(name: str, other: Any) -> Case:
+        changed = replace(sample, attrs={**sample.attrs, name: other})
+        if sample.bound is not None:
+            changed = grossly(changed)
+        is_meant = isinstance(other, (bool, tuple)) or name in AXES or other > 0
+        return Case(changed, f"{name}={other}", arrays, is_unforeseen=True, is_meant=is_meant)
+
     for name, value in attributes_of(sample).items():
-        for other in _others(name, value, rank):
-            changed = replace(sample, attrs={**sample.attrs, name: other})
-            if sample.bound is not None:
-                changed = grossly(changed)
-            is_meant = isinstance(other, (bool, tuple)) or name in AXES or other > 0
-            yield Case(changed, f"{name}={other}", arrays, is_unforeseen=True, is_meant=is_meant)
+        for others in _others(name, value, rank):
+            yield [case(name, one) for one in others]
 
 
 def attributes_of(sample: Sample) -> dict[str, Any]:
@@ -126,20 +132,33 @@ AXES = ("axis", "dim", "axes")
 """Attributes that name axes, which may be counted from the end."""
 
 
-def _others(name: str, value: Any, rank: int) -> list[Any]:
-    """Return other values for an attribute."""
+FURTHER = range(1, 5)
+"""By how much a whole number is larger than that of a sample: a signature may want odd ones."""
+
+
+def _others(name: str, value: Any, rank: int) -> list[list[Any]]:
+    """Return other values for an attribute; of several the first that is taken is meant."""
     if isinstance(value, bool):
-        return [not value]
+        return [[not value]]
     if isinstance(value, float):
-        return [2 * value, -value] if value else [1.0, -1.0]
+        return [[2 * value], [-value]] if value else [[1.0], [-1.0]]
+    is_whole = isinstance(value, tuple) and all(type(one) is int for one in value)
     if name in AXES:
         if isinstance(value, int):
-            others = [value - rank if value >= 0 else value + rank]
-            return [*others, (value + 1) % rank] if rank > 1 else others
-        if isinstance(value, tuple) and all(isinstance(one, int) for one in value):
-            return [tuple(one - rank if one >= 0 else one + rank for one in value)]
+            others = [[value - rank if value >= 0 else value + rank]]
+            return [*others, [(value + 1) % rank]] if rank > 1 else others
+        return (
+            [[tuple(one - rank if one >= 0 else one + rank for one in value)]] if is_whole else []
+        )
     if isinstance(value, int):
-        return [one for one in (value + 1, 0, -value) if one != value]
+        others = [[value + more for more in FURTHER], [0], [-value]]
+        return others if value else others[:1]
+    if is_whole:  # all of them, as of a window, and each alone
+        chosen = dict.fromkeys([tuple(range(len(value))), *((at,) for at in range(len(value)))])
+        return [
+            [tuple(one + more * (n in at) for n, one in enumerate(value)) for more in FURTHER]
+            for at in chosen
+        ]
     return []
 
 
@@ -156,7 +175,8 @@ def is_taken(case: Case) -> bool:
     with quiet():
         try:
             exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule, or NumPy, refused the case
+        except Exception as error:  # a shape rule, or NumPy, refused the case
+            faults.note(error)
             return False
     return True
 
@@ -166,7 +186,8 @@ def is_held(case: Case) -> bool:
     with quiet():
         try:
             exact = exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule, or NumPy, refused the case
+        except Exception as error:  # a shape rule, or NumPy, refused the case
+            faults.note(error)
             return False
         return all(np.isfinite(one.astype(np.float32)).all() for one in exact)
 
@@ -175,9 +196,13 @@ def is_elementwise(case: Case) -> bool:
     """Say whether every result has the shape to which the inputs broadcast."""
     try:
         shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
+    except ValueError:
+        return False
+    try:
         with quiet():
             results = exact_of(case.sample, case.arrays)
-    except Exception:  # they do not broadcast, or the kernel refuses them
+    except Exception as error:  # the kernel refuses them
+        faults.note(error)
         return False
     return all(one.shape == shape for one in results)
 

@@ -17,7 +17,7 @@ from wgsl_kernels.bench.checking import (
     safe,
     sizes,
 )
-from wgsl_kernels.bench.checking.compiles import compile_findings
+from wgsl_kernels.bench.checking.compiles import compile_findings, cpu_findings, misspelt
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
@@ -85,7 +85,7 @@ class _KernelCheck:
         self.whole = Subject(name, samples, backends)
         self.on_gpu = Subject(name, on_gpu, backends)
         self.cases, self.is_lawful = 0, True
-        self.is_endless = False
+        self.is_endless = self.is_contradicted = False
         step = max(1, -(-len(samples) // THOROUGH))
         self.thorough = {id(one) for one in samples[::step]}
 
@@ -118,14 +118,15 @@ class _KernelCheck:
         ]
 
     def _of_sample(self, sample: Sample, backends: Sequence[str]) -> Iterator[Row]:
-        if self.is_endless:
-            return  # whatever runs it again takes as long, and says the same
+        if self.is_endless or self.is_contradicted:
+            return  # whatever runs it again takes as long, or says the same
         right_on: dict[str, bool] = {}
         is_endless = False
         if "right" in self.sections:
-            ran = right.ran(self.whole, sample)
-            if right.is_ended(ran):
-                self.is_endless = True
+            ran = cpu_findings(self.whole, sample)
+            self.is_endless = right.is_ended(ran)
+            self.is_contradicted = any(one.code == "wrong-shape" for one in ran)
+            if self.is_endless or self.is_contradicted:
                 yield self.row("right", "forward", sample.id, "cpu", lambda: ran)
                 return
             for backend in backends:
@@ -182,6 +183,14 @@ class _KernelCheck:
         if backend == "webgpu":
             noted = lossy.explained(self.on_gpu, case, noted)
             noted = right.explained(self.on_gpu, case, noted)
+        slips = list(misspelt(self.on_gpu)) if noted and backend == "webgpu" else []
+        if slips and noted[0].code.startswith("wrong-"):
+            words = f"{slips[0].words} It is the likely cause: {noted[0].words}"
+            noted[0] = replace(
+                slips[0], code=noted[0].code, words=words, evidence=noted[0].evidence
+            )
+        else:
+            noted = lossy.blamed(self.whole, case, backend, noted)
         return row.with_findings(noted or [self.whole.finding("wrong-values", row.note)])
 
     def _generated(self, sample: Sample) -> Iterator[Row]:
@@ -197,11 +206,13 @@ class _KernelCheck:
             ("special values", lambda: right.nonfinite(one, sample)),
             ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
+            ("thresholds", lambda: right.thresholds(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
             ("rows", lambda: right.rows(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
             ("dtypes", lambda: right.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),
+            ("subgroups", lambda: right.subgroups(one, sample)),
             ("fused", lambda: bits.fused(one, sample)),
             ("captured", lambda: bits.captured(one, sample)),
             ("repeated", lambda: bits.stable(one, sample)),
@@ -376,7 +387,8 @@ def _is_tiled(subject: Subject, sample: Sample) -> bool:
     """Say whether a shader that a sample runs has workgroup memory."""
     try:
         found = subject.dispatches(sample)
-    except Exception:  # said where values are compared
+    except Exception as error:  # said where values are compared
+        faults.note(error)
         return False
     return any("var<workgroup>" in one.module.source_map.composed.text for one in found)
 

@@ -5,18 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.hooks import misspelt_hooks
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, once
+from wgsl_kernels.bench.checking.subject import Subject, findings_of, once, with_case
 from wgsl_kernels.bench.checking.tint import tint_findings
+from wgsl_kernels.bench.comparison.checks import only
+from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
+from wgsl_kernels.engine.observe.facade import engine
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
+from wgsl_kernels.testing.inputs import arrays_for, call_of, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
+    from wgsl_kernels.bench.checking.cases import Array
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
+    from wgsl_kernels.testing.sample import Sample
 
 
 def compile_findings(subject: Subject) -> list[Finding]:
@@ -29,14 +38,59 @@ def compile_findings(subject: Subject) -> list[Finding]:
         except KernelFault:
             break  # it compiles; what it does is for other sections
         except WgslKernelsError as error:
+            if error.blames_kernel and (wrong := cpu_findings(subject, sample)):
+                found += wrong  # the CPU kernel gives that, too: it is the signature that is wrong
+                break
             found += findings_of(error, subject, "raises")
             found += _in_the_file(subject, known={one.place for one in found})
             break
         except Exception as error:  # a kernel may raise anything; the check tells
             found += findings_of(error, subject, "raises")
             break
-    found += _misspelt(subject)
-    return once(found, lambda one: (one.code, one.place, one.words))
+    return once([*misspelt(subject), *found], lambda one: (one.code, one.place, one.words))
+
+
+def cpu_findings(subject: Subject, sample: Sample) -> list[Finding]:
+    """Return a finding where a sample never runs the kernel that it names."""
+    names: list[str] = []
+
+    def note(call: KernelRun, proceed: Proceed) -> Result:
+        names.append(call.name)
+        return proceed(call)
+
+    arrays = arrays_for(sample)
+    try:
+        with only("cpu", sample), engine().intercept(note):
+            outputs_of(call_of(sample), tensors_for(arrays))
+    except Exception as error:  # a kernel may raise anything; the check tells
+        if getattr(error, "blames_kernel", False):
+            return [_of_signature(subject, sample, arrays, str(error))]
+        is_endless = getattr(error, "code", "") == "runaway-loop"
+        if is_endless or sample.kernel not in names:
+            return with_case(findings_of(error, subject, "raises", "cpu"), f"{sample.id}, cpu")
+    if sample.kernel in names:
+        return []
+    others = ", ".join(dict.fromkeys(names)) or "none"
+    words = f"sample {sample.id} never runs {sample.kernel!r}; it runs {others}."
+    return [subject.finding("kernel-not-run", words)]
+
+
+def _of_signature(subject: Subject, sample: Sample, arrays: Sequence[Array], error: str) -> Finding:
+    """Return that the CPU kernel gives other than the signature says, once for all that follows.
+
+    The place is the signature, unless the shader is held to a shape by its form and gives that.
+    """
+    words = error.removeprefix(f"{subject.name}: ")
+    shader = subject.shader
+    is_free = shader is None or classify(shader.source, shader.form) == "free"
+    try:
+        with only("webgpu", sample), config.using(small_ops="device"):
+            outputs_of(call_of(sample), tensors_for(arrays))
+    except Exception as other:  # a kernel may raise anything; the check tells
+        is_free |= getattr(other, "blames_kernel", False)
+    placed = subject.of_signature if is_free else subject.of_cpu
+    evidence = (("cpu kernel", subject.of_cpu("wrong-shape", "").place),)
+    return placed("wrong-shape", words, evidence=evidence)
 
 
 def _over_limits(subject: Subject, dispatch: Dispatch) -> Iterator[Finding]:
@@ -103,7 +157,7 @@ class _Anything(frozenset[str]):
         return True
 
 
-def _misspelt(subject: Subject) -> Iterator[Finding]:
+def misspelt(subject: Subject) -> Iterator[Finding]:
     """Yield functions that nothing calls and whose names are nearly those of hooks."""
     source = _source(subject)
     if source is None:

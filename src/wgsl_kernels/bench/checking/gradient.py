@@ -9,6 +9,7 @@ import numpy as np
 
 from wgsl_kernels.bench.checking import cases, right, sizes, specials
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, with_case
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import (
     PARITY,
     SINGLE,
@@ -92,7 +93,8 @@ def _of_case(subject: Subject, case: Case) -> list[Finding]:
     """Compare the gradient along one direction with differences; where it is off, every element."""
     try:
         exact_of(case.sample, case.arrays)
-    except Exception:  # a shape rule refused the case
+    except Exception as error:  # a shape rule refused the case
+        faults.note(error)
         return []
     with cases.quiet():
         try:
@@ -276,7 +278,8 @@ def _case(sample: Sample) -> tuple[tuple[str, str], ...]:
 def _attempt(run: Callable[[], list[Array | None]]) -> list[Array | None] | None:
     try:
         return run()
-    except Exception:  # said where gradients are compared
+    except Exception as error:  # said where gradients are compared
+        faults.note(error)
         return None
 
 

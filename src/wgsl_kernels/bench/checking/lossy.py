@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases, specials
+from wgsl_kernels.bench.checking import cases, simulated, specials
 from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.simulator.digits import PRECISION, wrong_bits
+from wgsl_kernels.testing.gradients.evaluation import widened
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -95,6 +96,49 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
     line = at.source.strip().rstrip(";")
     words = f"{at.words} at {at.place}: {line}; in float64 the same text is right"
     return [found[0].with_evidence(digits=words), *found[1:]]
+
+
+def blamed(subject: Subject, case: Case, backend: str, found: list[Finding]) -> list[Finding]:
+    """Return wrong values with who is the odd one, where that is not the shader or is not known."""
+    if not subject.on_gpu or not found or "index" not in dict(found[0].evidence):
+        return found
+    with cases.quiet():
+        try:
+            exact = exact_of(case.sample, case.arrays)
+            gpu, cpu = (values_of(case, one) for one in ("webgpu", "cpu"))
+            results = [widened(values) for _, values in gpu.found]
+            wide = None if backend == "cpu" else simulated.wide(case)
+            text = [("float64", one) for one in wide or [] if one is not None]
+
+            def agree(some: Sequence[tuple[str, Array]], others: Sequence[Array]) -> bool:
+                return mismatch(gpu.bounds, case.arrays, some, [others]) is None
+
+            is_cpu_alone = agree(gpu.found, exact)
+            is_cpu_like_gpu = agree(cpu.found, results)
+            is_text_like_gpu = bool(text) and agree(text, results) and agree(cpu.found, exact)
+        except Exception as error:  # what raises there is said elsewhere
+            faults.note(error)
+            return found
+    first, *others = found
+    facts = {"evidence": first.evidence}
+    if is_cpu_alone:
+        words = f"the CPU kernel is the odd one, webgpu gives what is expected: {first.words}"
+        return [subject.of_cpu(first.code, words, **facts), *others]
+    if is_cpu_like_gpu and case.sample.reference is None:
+        words = (
+            "the CPU kernel is the odd one, which gives in float32 what webgpu does, in float64 "
+            f"what is expected here: {first.words}"
+        )
+        return [subject.of_cpu(first.code, words, **facts), *others]
+    if is_cpu_like_gpu:
+        words = f"reference= is the odd one, both kernels give the same: {first.words}"
+        return [replace(first, words=words), *others]
+    if is_text_like_gpu and case.sample.reference is None:
+        words = (
+            "The text gives this in float64, too: if it is meant, the CPU kernel is the odd one."
+        )
+        return [replace(first, words=f"{first.words} {words}"), *others]
+    return found
 
 
 def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_fac
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, grid_of
 from wgsl_kernels.bench.checking import sizes
 from wgsl_kernels.bench.checking.subject import Subject, once
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.lint.choices import choices, may_give_either_zero
@@ -129,7 +130,8 @@ def _grid_of(
         pairs = [*inputs, *zip(made.names, made.specs, strict=True)]
         facts = tensor_facts({name: Argument(one.shape, one.dtype) for name, one in pairs})
         return grid_of(subject.name, call_with(groups, {**attrs, **facts}, subject.name))
-    except Exception:  # the signature refuses the size, or the grid needs what params= gives
+    except Exception as error:  # the signature refuses the size, or params= gives what it needs
+        faults.note(error)
         return None
 
 

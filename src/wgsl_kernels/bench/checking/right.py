@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -34,9 +35,7 @@ from wgsl_kernels.engine.environment.errors import (
     WgslKernelsError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
-from wgsl_kernels.engine.observe.facade import engine
-from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import LAYOUTS, call_of, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,35 +43,9 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.comparison.derived import BoundedResults
-    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
-
-Make = "Callable[[Array], Tensor]"
-
-
-def ran(subject: Subject, sample: Sample) -> list[Finding]:
-    """Return a finding where a sample never runs the kernel that it names."""
-    names: list[str] = []
-
-    def note(call: KernelRun, proceed: Proceed) -> Result:
-        names.append(call.name)
-        return proceed(call)
-
-    case = cases.plain(sample)
-    try:
-        with only("cpu", sample), engine().intercept(note):
-            outputs_of(call_of(sample), tensors_for(case.arrays))
-    except Exception as error:  # a kernel may raise anything; the check tells
-        is_endless = getattr(error, "code", "") == "runaway-loop"
-        if is_endless or sample.kernel not in names:
-            return with_case(findings_of(error, subject, "raises", "cpu"), f"{case.id}, cpu")
-    if sample.kernel in names:
-        return []
-    others = ", ".join(dict.fromkeys(names)) or "none"
-    words = f"sample {sample.id} never runs {sample.kernel!r}; it runs {others}."
-    return [subject.finding("kernel-not-run", words)]
 
 
 def values_of(case: Case, backend: str, make: Callable[[Array], Tensor] = tensor) -> BoundedResults:
@@ -87,6 +60,7 @@ def _poisoned(backend: str) -> AbstractContextManager[object]:
     return safe.on_poison() if backend == "webgpu" else nullcontext()
 
 
+@cases.quiet()
 def judged(
     subject: Subject,
     case: Case,
@@ -96,18 +70,6 @@ def judged(
     what: str = "",
 ) -> list[Finding]:
     """Return a finding where a case gives values outside of the bound, or raises."""
-    with cases.quiet():
-        return _judged(subject, case, backend, code, make, what)
-
-
-def _judged(
-    subject: Subject,
-    case: Case,
-    backend: str,
-    code: str,
-    make: Callable[[Array], Tensor],
-    what: str,
-) -> list[Finding]:
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
         alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
@@ -186,7 +148,7 @@ def _beyond_adapter(subject: Subject, case: Case, code: str, ended: Finding) -> 
     else:
         sample = case.sample if states_bound(case.sample) else cases.grossly(case.sample)
         with simulated.ending():
-            found = _judged(subject, replace(case, sample=sample), "simulator", code, tensor, "")
+            found = judged(subject, replace(case, sample=sample), "simulator", code)
         if found:
             is_wrong = all(one.code.startswith("wrong-") for one in found)
             return found if is_wrong else [ended]  # it does not end there either
@@ -232,8 +194,10 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
     subject.refused.clear()
-    tried = list(sizes.sized(sample, groups))
-    for case in tried:
+    tried: list[Case] = []
+    further = sizes.further(sample, tried, subject.refused)
+    for case in itertools.chain(sizes.sized(sample, groups), further):
+        tried.append(case)
         (length, size), *_ = sizes.changes_of(case.what)
         if length in done:
             continue
@@ -290,6 +254,10 @@ def _run(case: Case) -> None:
         bits.alone(case.sample, case.arrays)
 
 
+SUBGROUPS = (4, 8, 16, 32, 64, 128)
+"""Invocations that subgroups of some device have."""
+LARGER = "-> 257"
+"""A size at which workgroups have several subgroups, and the last is not full."""
 FOLDED = 1030
 """A length that takes several workgroups."""
 
@@ -306,7 +274,8 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             continue
         try:
             exact_of(case.sample, case.arrays)
-        except Exception:  # a shape rule refused the case
+        except Exception as error:  # a shape rule refused the case
+            faults.note(error)
             continue
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
@@ -365,6 +334,13 @@ def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             yield _at_index(subject, case)
 
 
+def thresholds(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample at numbers that its shader compares with: ``<`` where ``<=`` is meant."""
+    for case in specials.thresholds(sample, subject.thresholds):
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", "wrong-at-edge")
+
+
 def _at_index(subject: Subject, case: Case) -> list[Finding]:
     """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
     with cases.quiet():
@@ -375,7 +351,8 @@ def _at_index(subject: Subject, case: Case) -> list[Finding]:
             return []
         except IndexError:  # NumPy refuses them: then the shader must not read there
             return _outside(subject, case)
-        except Exception:  # the signature refuses them, or what raises is told of elsewhere
+        except Exception as error:  # the signature refuses them, or it is told of elsewhere
+            faults.note(error)
             return []
     found = explained(subject, case, judged(subject, case, "webgpu", "wrong-at-edge"))
     return found or _outside(subject, case)  # memory may give what is right by chance
@@ -407,19 +384,24 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def defined(sample: Sample) -> Iterator[Case]:
-    """Yield a sample with other attributes whose exact results are finite, or of a wrong shape."""
-    for case in cases.varied(sample):
-        with cases.quiet():
-            try:
-                exact = exact_of(case.sample, case.arrays)
-            except WgslKernelsError as error:
-                if error.blames_kernel:
-                    yield case
-                continue
-            except Exception:  # NumPy refused the value
-                continue
-        if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
-            yield case
+    """Yield a sample with other attributes whose exact results are finite, or of a wrong shape.
+
+    Where the kernel takes it, lengths that are equal in the sample are different.
+    """
+    apart = sizes.apart(sample)
+    alike = [sample] if apart is sample else [apart, sample]
+    for several in zip(*map(cases.varied, alike), strict=True):
+        for case in (one for ones in zip(*several, strict=True) for one in ones):
+            with cases.quiet():
+                try:
+                    exact = exact_of(case.sample, case.arrays)
+                except Exception as error:  # NumPy refused the value, or the signature did
+                    if faults.note(error) or not getattr(error, "blames_kernel", False):
+                        continue
+                    exact = []
+            if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
+                yield case
+            break
 
 
 def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -439,6 +421,18 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         yield found
 
 
+def subgroups(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a kernel that names subgroups with those of each size, on the simulator."""
+    if not subject.uses_subgroups:
+        return
+    larger = [one for one in sizes.sized(sample) if one.what.endswith(LARGER)]
+    for case in (cases.plain(sample), *filter(cases.is_taken, larger)):
+        for size in SUBGROUPS:
+            with simulated.in_subgroups(size):
+                what = f"subgroups of {size}"
+                yield judged(subject, case, "simulator", "wrong-configuration", what=what)
+
+
 def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with every other dtype that the kernel claims."""
     kernel = subject.kernel
@@ -447,25 +441,17 @@ def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     if served is None or sample.values is not None or first not in ("float32", "float16"):
         return
     choice = choose_adapter()
-    for dtype in sorted(served - {one for other in subject.samples for one in other.input_dtypes}):
+    others = served - {one for other in subject.samples for one in other.input_dtypes}
+    for dtype in sorted(others | ({first} & {"float16"})):
         has_f16 = choice is not None and "shader-f16" in choice.info.features
         if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
             continue
-        for case in _of_dtype(sample, dtype):
+        case = cases.of_dtype(sample, dtype)
+        if dtype != first:
             yield _claimed(subject, case, dtype)
-
-
-def _of_dtype(sample: Sample, dtype: str) -> Iterator[Case]:
-    """Yield a sample of another dtype; of float16 a long one, too, whose sums show their digits."""
-    case = cases.of_dtype(sample, dtype)
-    yield case
-    if dtype == "float16" and sample.make is None and sample.values is None:
-        longest = max(sizes.lengths_of(sample), default=0)
-        rest = max((int(np.prod(one)) for one in sample.shapes if longest in one), default=0)
-        long = sizes.LONG * longest // rest if rest else 0
-        more = sizes.resized(case.sample, {longest: long}) if long > longest else None
-        if more is not None:
-            yield more
+        if dtype == "float16" and not subject.is_map:
+            for long in sizes.long(case.sample, sizes.LONG, _run):
+                yield _claimed(subject, long, dtype)
 
 
 def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
@@ -473,7 +459,8 @@ def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
     try:
         exact_of(case.sample, case.arrays)
         values_of(case, "cpu")
-    except Exception:  # they do not
+    except Exception as error:  # they do not
+        faults.note(error)
         return []
     found = judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,8 @@ from wgsl_kernels.backends.simulator.backend import SimulatorBackend
 from wgsl_kernels.backends.simulator.noting import (
     MOST_ROUNDS,
     following,
-    limited,
+    having,
     noting,
-    ordered,
 )
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
@@ -29,7 +27,7 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.simulator.noting import WrongAccess
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -73,7 +71,7 @@ def results(case: Case, order: Order) -> list[Array]:
     sample = case.sample
     with only("simulator", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
-        with ordered(_device(), order):
+        with having(_device(), "order", order):
             return [one.numpy() for one in outputs_of(call_of(sample), given)]
 
 
@@ -151,11 +149,14 @@ def shows_memory(case: Case, word: int) -> list[Array]:
         return results(case, "forward")
 
 
-@contextmanager
-def ending() -> Iterator[None]:
+def ending() -> AbstractContextManager[None]:
     """Have loops of more than 65,536 rounds be endless in a block, as where accesses are noted."""
-    with limited(_device(), MOST_ROUNDS):
-        yield
+    return having(_device(), "most_rounds", MOST_ROUNDS)
+
+
+def in_subgroups(size: int) -> AbstractContextManager[None]:
+    """Have subgroups of so many invocations in a block."""
+    return having(_device(), "lanes", size)
 
 
 def _device() -> Device:

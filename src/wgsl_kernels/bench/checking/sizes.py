@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import time
 import traceback
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import Case
+from wgsl_kernels.bench.checking.cases import FURTHER, Case, is_taken
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
@@ -47,7 +49,7 @@ SLOW = 0.125
 CHEAP = 0.5
 """Seconds that a large case may take."""
 LONG = 1 << 14
-"""Elements of an input of float16 that is long: running sums of it lose their digits."""
+"""A length of float16 inputs that is long: running sums along it lose their digits."""
 MOST_LARGE = (1 << 17) + 14
 """Elements of an input of a case that is large: twice a length above 65,536."""
 
@@ -71,6 +73,22 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
             case = resized(sample, {length: size})
             if case is not None:
                 yield case
+
+
+def further(
+    sample: Sample, tried: Sequence[Case], refused: Sequence[tuple[Case, Exception]]
+) -> Iterator[Case]:
+    """Yield the sample with a length that is the next larger one, where no larger one was taken.
+
+    So a filter that must fit into an image has another size. Who takes a case adds it to ``tried``,
+    and to ``refused``: then the next is tried.
+    """
+    for length in lengths_of(sample) if sample.values is None else ():
+        for more in FURTHER:
+            taken = {case.what for case in tried} - {case.what for case, _ in refused}
+            found = [change for what in taken for change in changes_of(what)]
+            if not any(old == length < new for old, new in found):
+                yield from _if_made(resized(sample, {length: length + more}))
 
 
 def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
@@ -223,6 +241,19 @@ def untied(sample: Sample) -> Iterator[Case]:
                 yield from _if_made(_shaped(sample, shapes, _untied_words(sample, shapes), BEYOND))
 
 
+def apart(sample: Sample) -> Sample:
+    """Return the sample with as many of its equal lengths different as the kernel takes."""
+    for length in lengths_of(sample) if _is_drawn(sample) else ():
+        at = _positions(sample, length)
+        for chosen in _parts(sample, at) if length > 1 and len(at) > 1 else ():
+            if all(sample.shapes[tensor][axis] == length for tensor, axis in chosen):
+                taken = {one for shape in sample.shapes for one in shape}
+                other = next(one for one in itertools.count(length + 1) if one not in taken)
+                case = _shaped(sample, _with(sample, chosen, other), "apart", MOST_ELEMENTS)
+                sample = case.sample if case is not None and is_taken(case) else sample
+    return sample
+
+
 def _parts(sample: Sample, at: Sequence[Position]) -> Iterator[list[Position]]:
     """Yield the positions of a length that may change without the rest."""
     ranks = [len(one) for one in sample.shapes]
@@ -290,23 +321,21 @@ def cheap(sample: Sample, run: Callable[[Case], None]) -> Iterator[Case]:
     for case in beyond:
         if seconds is not None and seconds(case) < CHEAP:
             yield case
-    for small, medium, largest in _long(sample):
-        seconds = _seconds_by(small, medium, run)
-        if seconds is not None and seconds(largest) < CHEAP:
-            yield largest
+    if _is_drawn(sample) and len(lengths_of(sample)) > 1:
+        yield from long(sample, BEYOND + 7, run)
 
 
-def _long(sample: Sample) -> Iterator[tuple[Case, Case, Case]]:
-    """Yield the sample with one length beyond 65,536 and short others, behind two shorter ones."""
-    if not _is_drawn(sample) or len(lengths := lengths_of(sample)) < 2:
-        return
+def long(sample: Sample, most: int, run: Callable[[Case], None]) -> Iterator[Case]:
+    """Yield the sample with each length so long and the others short, where that is cheap."""
+    lengths = lengths_of(sample) if sample.values is None else []
     for length in lengths:
         short = {one: min(one, 2) for one in lengths}
-        sizes = (*TIMED, BEYOND + 7)
-        found = [resized(sample, {**short, length: one}, MOST_LARGE) for one in sizes]
+        found = [resized(sample, {**short, length: n}, MOST_LARGE) for n in (*TIMED, most)]
         small, medium, largest = found
         if small is not None and medium is not None and largest is not None:
-            yield small, medium, largest
+            seconds = _seconds_by(small, medium, run)
+            if seconds is not None and seconds(largest) < CHEAP:
+                yield largest
 
 
 def _seconds_by_elements(
@@ -333,7 +362,8 @@ def _seconds_by(
     for case in (small, medium):
         try:
             times.append(min(_timed(run, case) for _ in range(2)))
-        except Exception:  # a shape rule refused the case
+        except Exception as error:  # a shape rule refused the case
+            faults.note(error)
             return None
         if times[0] > SLOW:
             return None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +34,8 @@ _FAR: dict[str, tuple[float, ...]] = {
     "halves": (0.5, -0.5, 1.5, -1.5, 2.5, -2.5),
 }
 """What need not be in a sample's range."""
+TINY, HUGE = 1e-6, 1e6
+"""Between these are numbers that a threshold may be: others are guards against 0 and infinity."""
 
 
 def special(sample: Sample) -> Iterator[Case]:
@@ -207,6 +210,66 @@ def beyond_arrays(sample: Sample, lengths: Sequence[int]) -> Iterator[Case]:
                 for n, one in enumerate(arrays_for(sample))
             ]
             yield Case(changed, f"{name}={value}", tuple(arrays), is_unforeseen=True)
+
+
+MOST_THRESHOLDS = 8
+"""Numbers that a shader compares with which are tried."""
+
+
+def thresholds(sample: Sample, compared: Sequence[float | str]) -> Iterator[Case]:
+    """Yield the sample with each number that a shader compares with, and those beside it.
+
+    Of both signs, as it may compare what ``abs`` gives. Of an attribute the nearest number of few
+    digits is tried, which all dtypes hold.
+
+    Args:
+        sample: The sample.
+        compared: Numbers, and names of attributes.
+    """
+    attrs = attributes_of(sample)
+    for one in compared[:MOST_THRESHOLDS]:
+        value = attrs.get(one) if isinstance(one, str) else one
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            continue
+        if not TINY < abs(value) < HUGE:
+            continue
+        tried = sample
+        if isinstance(one, str) and isinstance(value, float):
+            fraction, exponent = math.frexp(value)
+            value = math.ldexp(round(fraction * 256), exponent - 8)
+            tried = replace(sample, attrs={**sample.attrs, one: value})
+        arrays, numbers = _floats(tried, "fiu")
+        near = {n: _beside(tried, n, arrays[n].dtype, value) for n in numbers}
+        if any(near.values()):
+            ranges = ranges_of(tried)
+            is_far = any(not ranges[n][0] <= v <= ranges[n][1] for n in near for v in near[n])
+            mixed = [_among(x, near.get(n, [])) for n, x in enumerate(arrays)]
+            is_own = tried.attrs == sample.attrs and not is_far
+            yield Case(tried if is_own else grossly(tried), f"at {one}={value}", tuple(mixed))
+
+
+def _beside(sample: Sample, number: int, dtype: np.dtype[Any], value: float) -> list[float]:
+    """Return a number, if an input's dtype holds it, its neighbours, and the same below 0."""
+    if dtype.kind in "iu":
+        found = [value, value - 1, value + 1] if value == int(value) else []
+    else:
+        near = dtype.type(value)
+        sides = [float(np.nextafter(near, dtype.type(to))) for to in (-np.inf, np.inf)]
+        found = [*([value] if near == value else []), *sides]
+    signed = [one * sign for one in found for sign in (1, -1)]
+    is_signed = ranges_of(sample)[number][0] < 0
+    return _inside(sample, number, [one for one in signed if one >= 0 or is_signed])
+
+
+def _among(values: Array, numbers: Sequence[float]) -> Array:
+    """Return values with numbers in half of their places, each at least once."""
+    if not numbers or not values.size:
+        return values
+    mixed = values.copy()
+    count = min(values.size, max(len(numbers), values.size // 2))
+    places = np.random.default_rng(0).permutation(values.size)[:count]
+    mixed.flat[places] = np.resize(np.array(numbers), count).astype(values.dtype)
+    return mixed
 
 
 FAR_MEAN = 512.0

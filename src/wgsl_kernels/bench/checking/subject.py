@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -30,7 +31,7 @@ from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, ShaderModule
     from wgsl_kernels.bench.checking.cases import Case
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.syntax.places import Span
+
+_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
 @dataclass(frozen=True)
@@ -90,20 +93,45 @@ class Subject:
         return shader is not None and classify(shader.source, shader.form) == "map"
 
     @functools.cached_property
+    def _text(self) -> tuple[list[tree.Node], Mapping[str, tree.Value]]:
+        """The nodes of the author's own file, and the constants and ``let`` in it by name."""
+        if self.shader is None:
+            return [], {}
+        declared = self.shader.source.own.module.declarations
+        nodes = [node for one in declared for node in descendants(one)]
+        return nodes, {one.name: one for one in nodes if isinstance(one, tree.Value)}
+
+    @functools.cached_property
+    def uses_subgroups(self) -> bool:
+        """Whether the author's own text names anything of subgroups; templates ask their size."""
+        texts = () if self.shader is None else [one.text for one in self.shader.source.files]
+        own = [one.text for one in texts if self.is_own(one.file)]
+        return any(re.search(r"\b(subgroup|quad[SB])", one) for one in own)
+
+    @functools.cached_property
     def array_lengths(self) -> tuple[int, ...]:
         """The lengths of arrays that the shader itself declares: what an attribute may not pass."""
-        if self.shader is None:
-            return ()
-        module = self.shader.source.own.module
-        named = {one.ident.name: one for one in module.declarations if isinstance(one, tree.Value)}
+        nodes, named = self._text
         constants = ConstantValues(named)
         found = [
             constants.number_or_none(node.templates[1])
-            for declaration in module.declarations
-            for node in descendants(declaration)
+            for node in nodes
             if isinstance(node, tree.Name) and node.name == "array" and len(node.templates) == 2
         ]
         return tuple(sorted({int(one) for one in found if one is not None and one > 1}))
+
+    @functools.cached_property
+    def thresholds(self) -> tuple[float | str, ...]:
+        """What the shader compares with: numbers, and names of fields."""
+        nodes, named = self._text
+        sides: list[tree.Expression] = []
+        for one in nodes:
+            if isinstance(one, tree.Binary) and one.operator in _COMPARISONS:
+                sides += [one.left, one.right]
+            elif isinstance(one, tree.Call) and one.callee.name == "step":
+                sides += one.arguments
+        found = (_number_or_field(one, named) for one in sides)
+        return tuple(dict.fromkeys(one for one in found if one is not None))
 
     @property
     def origin(self) -> Origin | None:
@@ -117,6 +145,11 @@ class Subject:
         """Return a finding about the kernel on cpu; its place is where that was registered."""
         kernel = get_kernel(self.name, "cpu")
         return self._at(self.origin if kernel is None else kernel.origin, code, words, facts)
+
+    def of_signature(self, code: str, words: str, **facts: Any) -> Finding:
+        """Return a finding about the signature; its place is where that was registered."""
+        declared = find_signature(self.name)
+        return self._at(self.origin if declared is None else declared.origin, code, words, facts)
 
     def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
         """Return a finding about the gradient; its place is where that was registered."""
@@ -158,6 +191,25 @@ class Subject:
             tensors = tensors_for(arrays)
             seen = explain(lambda: _ran(sample, tensors))
         return [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+
+
+def _number_or_field(node: tree.Expression, named: Mapping[str, tree.Value]) -> float | str | None:
+    """Return the number that an expression is, or the field that it reads; of an index None."""
+    if isinstance(node, tree.Literal) and node.text.endswith("u"):
+        return None
+    if isinstance(node, tree.Access):
+        return node.member.name
+    if isinstance(node, tree.Paren):
+        return _number_or_field(node.inner, named)
+    if isinstance(node, tree.Unary) and node.operator == "-":
+        return _number_or_field(node.operand, named)
+    if isinstance(node, tree.Call) and len(node.arguments) == 1:  # a conversion, as T(0.5)
+        return _number_or_field(node.arguments[0], named)
+    if isinstance(node, tree.Name) and node.name in named:
+        value = named[node.name].value
+        others = {one: value for one, value in named.items() if one != node.name}
+        return None if value is None else _number_or_field(value, others)
+    return ConstantValues(named).number_or_none(node)
 
 
 def _ran(sample: Sample, tensors: Sequence[Tensor]) -> Any:

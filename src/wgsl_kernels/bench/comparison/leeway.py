@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.derived import UNIT, run_derived
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound
@@ -59,7 +60,8 @@ def is_within_sums(
     """
     try:
         sizes = exact_of(sample, [np.abs(one) if one.dtype.kind == "f" else one for one in arrays])
-    except Exception:  # absolute values are refused
+    except Exception as error:  # absolute values are refused
+        faults.note(error)
         return False
     count = max((one.size for one in arrays), default=0)
     left_out: list[Array] = []
@@ -184,7 +186,8 @@ def is_reached(
         first, *others = [
             exact_of(sample, _with_numbers(sample, arrays, part)) for part in (0.0, 0.37, 1.0)
         ]
-    except Exception:  # a number that the kernel refuses
+    except Exception as error:  # a number that the kernel refuses
+        faults.note(error)
         return False
     changed = [
         np.logical_or.reduce([~equal_or_nan(one, another) for another in rest])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.engine.registry.registry import get_kernel
@@ -72,6 +73,7 @@ def kernel_call(name: str, sample: Sample) -> tuple[list[Array], dict[str, Any]]
                 call_of(sample),
                 [wide_tensor(one) for one in arrays_for(sample)],
             )
-    except Exception:  # said where values are compared
+    except Exception as error:  # said where values are compared
+        faults.note(error)
         return None
     return found[0] if len(found) == 1 else None

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases, sizes, specials
+from wgsl_kernels.bench.checking import cases, right, sizes, specials
+from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.step import stepped_call
@@ -64,8 +65,9 @@ def _cases_of(sample: Sample) -> Iterator[Case]:
     yield cases.plain(sample)
     for made in (sizes.sized, sizes.untied, sizes.broadcast, sizes.large):
         yield from made(sample)
-    for made in (specials.special, specials.far, specials.edges, cases.varied):
+    for made in (specials.special, specials.far, specials.edges, right.defined):
         yield from made(sample)
+    yield from specials.thresholds(sample, Subject(sample.kernel, (sample,), ()).thresholds)
     yield from (case for _, case in specials.rows(sample))
 
 

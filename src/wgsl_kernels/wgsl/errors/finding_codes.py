@@ -66,10 +66,10 @@ right    error   wrong-values           values outside of the bound, as the samp
 right    error   wrong-at-size          values outside of the bound at another size
 right    note    refused-size           lengths that nothing checks, as the CPU kernel refuses them
 right    error   wrong-where-folded     values outside of the bound where the grid is folded
-right    error   wrong-at-edge          values outside of the bound of integers at their edges
+right    error   wrong-at-edge          values outside of the bound at edges of integers, thresholds
 right    error   wrong-for-attribute    values outside of the bound for another attribute
 right    error   wrong-configuration    values outside of the bound for another configuration
-right    error   wrong-shape            a shape other than the signature says
+right    error   wrong-shape            a shape or dtype other than the signature says
 right    error   wrong-view             values outside of the bound for another layout in memory
 right    error   wrong-nonfinite        NaN or infinity that is lost, or comes from nowhere
 right    warning nan-compared           NaN of which comparisons decide what becomes of it

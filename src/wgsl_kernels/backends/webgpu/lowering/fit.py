@@ -112,6 +112,8 @@ def _check_apply(call: ShaderCall, given: Mapping[str, Spec], count: int) -> Non
 
 
 def _other_shape(kernel: str, gave: Shape, says: Shape) -> ShapeError:
-    return ShapeError(
+    error = ShapeError(
         f"{kernel}: the webgpu kernel gave shape {show(gave)}, its signature says {show(says)}."
     )
+    error.blames_kernel = True
+    return error

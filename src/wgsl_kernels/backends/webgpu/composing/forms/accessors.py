@@ -135,4 +135,6 @@ def _check_element(composer: Composer, operand: Operand) -> None:
             f"{composer.kernel}: {operand.wgsl} is declared {spell(variable.type)}, but "
             f"{operand.name} is {operand.dtype} ({operand.storage_type})."
         )
-        raise ShaderError(composer.source.point(message, variable))
+        error = ShaderError(composer.source.point(message, variable))
+        error.blames_kernel = operand in composer.outputs
+        raise error

@@ -211,7 +211,9 @@ class Composer:
         found = str(self.types.of(written))
         if found != expected and found in _KNOWN:
             message = f"{self.kernel}: {function.name} has {found} for {what}, which is {expected}."
-            raise ShaderError(self.source.point(message, function))
+            error = ShaderError(self.source.point(message, function))
+            error.blames_kernel = written is function.returns
+            raise error
 
     def _offer_reports(self) -> None:
         helpers = self.assembly.helpers
