@@ -160,6 +160,7 @@ def test_a_device_holds_the_codes_and_no_floats() -> None:
         gc.collect()
         held = wk.memory().num_bytes - before
     scales = 2 * 4 * COLS * 4  # and the zero points
+    assert wk.summary(net).bytes == ROWS * COLS // 2 + scales
     assert ROWS * COLS // 2 <= held <= ROWS * COLS // 2 + scales + 5 * (ROWS + COLS) * 4
 
 

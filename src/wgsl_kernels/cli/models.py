@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,8 @@ from rich.table import Table
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.observe.explain import explain
-from wgsl_kernels.engine.observe.profile import synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.onnx.model import timed
 from wgsl_kernels.onnx.types import element, numpy_type
 
 if TYPE_CHECKING:
@@ -110,18 +109,13 @@ def show_outputs(to: Console, outputs: dict[str, Any]) -> None:
 
 
 def nodes_of(model: Model, given: dict[str, Any]) -> list[NodeRow]:
-    """Return what each node did in a run; the second one, for all is compiled in the first."""
-    model.trace(lambda node, found: None, **given)
+    """Return what each node did in a run."""
     rows: list[NodeRow] = []
-    last = [time.perf_counter()]
 
-    def note(node: OnnxNode, found: tuple[Any, ...]) -> None:
-        synchronize()
-        spent = time.perf_counter() - last[0]
-        rows.append(NodeRow(node.name, node.op, _shapes(found), round(1e3 * spent, 3)))
-        last[0] = time.perf_counter()
+    def note(node: OnnxNode, found: tuple[Any, ...], spent: float) -> None:
+        rows.append(NodeRow(node.name, node.op, _shapes(found), round(spent, 3)))
 
-    model.trace(note, **given)
+    timed(model, note, **given)
     return rows
 
 

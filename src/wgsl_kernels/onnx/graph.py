@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.engine.tensors.scopes import keep
-from wgsl_kernels.onnx.types import PACKED_KINDS, carried, element_of
+from wgsl_kernels.engine.values.dtypes import itemsize
+from wgsl_kernels.onnx.types import CARRIERS, PACKED_KINDS, carried, element_of
 from wgsl_kernels.ops.names import public_ops as ops
 from wgsl_kernels.ops.quantization.kinds import KINDS, packed
 
@@ -84,6 +85,13 @@ class Constant:
                 found = packed(found, KINDS[self.kind].bits)
             self._codes = keep(ops.tensor(found))
         return self._codes
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes on a device."""
+        if self.is_packed and self.kind is not None:
+            return self.array[..., 0].size * KINDS[self.kind].bytes_of(self.array.shape[-1])
+        return self.array.size * itemsize(CARRIERS[element_of(self.array.dtype)])
 
     def keep_in(self, variable: Variable) -> None:
         """Have a variable be the value on a device from now on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.observe.profile import evaluate, synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
@@ -23,7 +25,7 @@ from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode, ValueInfo
@@ -143,6 +145,29 @@ class Model:
         found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
         return tuple(map(_tensors, found))
 
+    def _node_rows(
+        self, inputs: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        """Return the fields of a `LayerSummary` of the model, and of each node."""
+        calls: dict[OnnxNode | None, tuple[Any, float]] = {}
+        if inputs or named:
+
+            def note(node: OnnxNode, found: tuple[Any, ...], spent: float) -> None:
+                calls[node] = (_shapes(found), spent)
+
+            found = timed(self, note, *inputs, **named)
+            calls[None] = (_shapes(found), sum(spent for _, spent in calls.values()))
+        read = read_on_device(self._graph)
+
+        def row(path: str, kind: str, names: Iterable[str], node: OnnxNode | None) -> Any:
+            shapes, spent = calls.get(node, ((), None))
+            held = {name: read[name] for name in names if name in read}
+            size = sum(one.array.size for name, one in held.items() if name in self.parameters)
+            return path, kind, shapes, size, sum(one.nbytes for one in held.values()), spent
+
+        whole = row("", type(self).__name__, read, None)
+        return [whole, *(row(one.name, one.op, one.reads(), one) for one in self.nodes)]
+
     def _taken(
         self, inputs: tuple[Any, ...], named: Mapping[str, Any], *, is_lent: bool = False
     ) -> list[Any]:
@@ -174,6 +199,34 @@ class Model:
             f"Model({shown(self.inputs)} -> {shown(self.outputs)}; "
             f"{len(self.nodes)} nodes, {count:,} parameters)"
         )
+
+
+def timed(
+    model: Model,
+    note: Callable[[OnnxNode, tuple[Any, ...], float], None],
+    *inputs: Any,
+    **named: Any,
+) -> tuple[Any, ...]:
+    """Trace a model, and note with each node the milliseconds until its outputs are there.
+
+    It runs twice, for all is compiled in the first run.
+    """
+    model.trace(lambda node, found: None, *inputs, **named)
+    synchronize()
+    began = time.perf_counter()
+
+    def timing(node: OnnxNode, found: tuple[Any, ...]) -> None:
+        nonlocal began
+        evaluate([one for one in found if isinstance(one, Tensor)])
+        synchronize()
+        note(node, found, 1000 * (time.perf_counter() - began))
+        began = time.perf_counter()
+
+    return model.trace(timing, *inputs, **named)
+
+
+def _shapes(found: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(one.shape) for one in found if hasattr(one, "shape"))
 
 
 def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
