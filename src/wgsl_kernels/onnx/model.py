@@ -14,6 +14,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, Sh
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.tensors.watched_reads import tapes_within
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.extra import needing_onnx
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode, ValueInfo
+
+_UNTRAINED = " The model's weights are no variables: load it with trainable=True."
 
 
 def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False) -> Model:
@@ -83,6 +86,7 @@ class Model:
                 if trainable:
                     constant.keep_in(ops.variable(constant.tensor, name=name))
                 self.parameters[name] = constant.tensor
+        self._untrained = "" if trainable else _UNTRAINED
         self.why_not_replayed = reason_not_replayed(graph)
         """Why calls are not replayed on backends that can do so, or None."""
         self._replayed = Captured(self._forward, is_checked=False)  # it does the same each time
@@ -130,6 +134,8 @@ class Model:
         now = context.current()
         is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
         given = self._taken(inputs, named, is_lent=not is_watched and now.watch is None)
+        for tape in tapes_within(now.interceptors):
+            tape.untrained = tape.untrained or self._untrained
         if self.why_not_replayed is None and not is_watched:
             return self._replayed(*given)
         return self._forward(*given)
