@@ -21,7 +21,7 @@ from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, host, run_graph
-from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
+from wgsl_kernels.onnx.types import CARRIERS, element, entered, numpy_type, released
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ class Model:
     def _taken(
         self, inputs: tuple[Any, ...], named: Mapping[str, Any], *, is_lent: bool = False
     ) -> list[Any]:
-        """Return the inputs in order, checked, as tensors; see `carried` for ``is_lent``."""
+        """Return the inputs in order, checked, as tensors; see `entered` for ``is_lent``."""
         names = [one.name for one in self.inputs]
         if len(inputs) > len(names):
             raise ArgumentError(f"model: got {len(inputs)} inputs; want {', '.join(names)}.")
@@ -253,7 +253,7 @@ def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
         array = np.asarray(value)
         if array.dtype.kind in "fiub" and array.dtype.name != element(info.type):
             array = _as_declared(array, info)
-        found = carried(array, f"model: input {info.name!r}", is_lent=is_lent)
+        found = entered(array, f"model: input {info.name!r}", is_lent=is_lent)
     if info.shape is not None:
         fits = len(info.shape) == found.ndim and all(
             not isinstance(n, int) or n == there
