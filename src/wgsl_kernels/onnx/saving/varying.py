@@ -18,6 +18,7 @@ import numpy as np
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.attributes import examples
+from wgsl_kernels.onnx.saving.reshapes import without_reshapes
 from wgsl_kernels.onnx.saving.tracing import trace
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -85,9 +86,23 @@ def write_function(
     found = examples(target.caller, f, inputs)
     given = {name: tensor(value) for name, value in found.items()}
     axes = _Axes.of(target.caller, given, dynamic_axes)
+    try:
+        return _written(target, f, given, axes, without_reshapes)
+    except ArgumentError:
+        if not axes.lengths:
+            raise
+    return _written(target, f, given, axes, lambda traced: traced)  # all have the same calls
 
+
+def _written(
+    target: GraphFormat,
+    f: Callable[..., Any],
+    given: Mapping[str, Tensor],
+    axes: _Axes,
+    simplified: Callable[[FunctionTrace], FunctionTrace],
+) -> WrittenGraph:
     def written(at: Mapping[str, Tensor]) -> GraphWriter:
-        traced = trace(target.caller, f, at, target.rules, target.compositions)
+        traced = simplified(trace(target.caller, f, at, target.rules, target.compositions))
         return target.writer(traced).write(target.rules, target.caller, target.format)
 
     first = written(given)
@@ -211,16 +226,18 @@ class _TracedGraph(NamedTuple):
     arrays: Mapping[str, Array]
     inputs: Mapping[str, GraphValue]
     outputs: Mapping[str, GraphValue]
+    sources: Sequence[str]
 
     @classmethod
     def of(cls, writer: GraphWriter, known: Mapping[str, Array]) -> _TracedGraph:
         """Return what is compared, of which constants that are known, too, are not kept twice."""
+        traced = writer.traced
+        sources = [writer.name(one) for one in traced.outputs.values()]
         arrays = {name: one.array for name, one in writer.constants.items()}
         for name, array in arrays.items():
             if name in known and _same(known[name], array):
                 arrays[name] = known[name]
-        traced = writer.traced
-        return cls(writer.nodes, arrays, traced.inputs, traced.outputs)
+        return cls(writer.nodes, arrays, traced.inputs, traced.outputs, sources)
 
 
 class _Comparison:
@@ -260,6 +277,8 @@ class _Comparison:
                 for name, value in a.attrs.items():
                     if value != b.attrs.get(name):
                         raise self._refused(a.call, f"{name} is {value}", lengths, b.attrs[name])
+            if other.sources != self._runs[0].sources:
+                raise self._refused("an output", "not the same kernels run", lengths)
 
     def _refused(self, call: str, what: str, lengths: Lengths, there: Any = "") -> ArgumentError:
         first = _said(self._axes.to_try()[0])
