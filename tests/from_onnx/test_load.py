@@ -51,24 +51,6 @@ def test_load_folds_constants_and_batch_norms_and_drops_what_is_dead() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("trainable", "parameters"), [(False, 565), (True, 621)])
-def test_a_summary_has_the_nodes_of_a_model(backend: str, trainable: bool, parameters: int) -> None:
-    with wk.use_backend(backend):
-        net = wk.onnx.load(network(), trainable=trainable)
-        found, uncalled = wk.summary(net, _images()), wk.summary(net)
-
-    kinds = ["Model", *(one.op for one in net.nodes)]
-    assert [one.kind for one in found.layers] == [one.kind for one in uncalled.layers] == kinds
-    assert [one.path for one in found.layers][:2] == ["", "Conv -> c1"]
-    assert found.layers[0].shapes == found.layers[-1].shapes == ((2, 5),)
-    assert (found.parameters, found.bytes) == (parameters, 4 * parameters)
-    assert sum(one.parameters for one in found.layers[1:]) == parameters
-    assert all(one.milliseconds is not None and one.milliseconds > 0 for one in found.layers)
-    assert {(one.shapes, one.milliseconds) for one in uncalled.layers} == {((), None)}
-    assert "Conv -> c1" in str(uncalled)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_model_with_variables_trains_as_one_written_by_hand(backend: str) -> None:
     draw = np.random.default_rng(1)
     weight, bias = (draw.standard_normal(s).astype(np.float32) for s in ((4, 3), (3,)))
@@ -114,12 +96,6 @@ def test_a_model_without_variables_says_how_it_gets_them(trained: str) -> None:
         expected = (wk.ArgumentError, wk.GradientNotFound)
         with pytest.raises(expected, match=r"minimize: .* load it with trainable=True\.$"):
             wk.train.Adam(0.1).minimize(lambda: wk.sum(net(_images())), variables)
-
-
-def test_gradients_of_a_model_without_variables_are_not_added_up() -> None:
-    net = wk.onnx.load(network())
-    with pytest.raises(wk.ArgumentError, match=r"no trainable variables\. .* trainable=True"):
-        wk.train.GradientAccumulator(net)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

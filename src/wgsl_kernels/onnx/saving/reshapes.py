@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.onnx.rules.elementwise import RULES as MAPS
 from wgsl_kernels.onnx.saving.tracing import FunctionTrace, GraphValue
+from wgsl_kernels.ops.control.batching_rules import MAPS
 
 if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape
