@@ -14,6 +14,7 @@ import numpy as np
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.graphdef.kernels import SAME, WITH_ATTRIBUTES
 from wgsl_kernels.graphdef.node_writer import DTYPES
+from wgsl_kernels.onnx.rules.reductions import reduced_axes
 from wgsl_kernels.onnx.saving.tracing import CannotSayError
 
 if TYPE_CHECKING:
@@ -79,19 +80,12 @@ def _with_attributes(op: str, kernel: str, names: Mapping[str, tuple[str, Any]])
     return rule
 
 
-def _axes(attrs: Attrs, ndim: int) -> list[int]:
-    given = attrs.get("axis", attrs.get("reduction_indices"))
-    if given is None:
-        return list(range(ndim))
-    return [int(a) % ndim for a in (given if isinstance(given, (tuple, list)) else (given,))]
-
-
 def _reduction(op: str) -> Rule:
     def rule(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         x, dtype = xs[0], ys[0].dtype
         if not x.size:
             raise CannotSayError("of no elements")
-        given = [w.named(x, dtype), w.ints(np.array(_axes(attrs, x.ndim), np.int32))]
+        given = [w.named(x, dtype), w.ints(np.array(reduced_axes(attrs, x.ndim), np.int32))]
         return [w.node(op, given, dtype, keep_dims=bool(attrs["keep_dims"]), Tidx="DT_INT32")]
 
     return rule

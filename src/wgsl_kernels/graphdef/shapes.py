@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.graphdef.attributes import ELEMENTS
 from wgsl_kernels.graphdef.rules import rule
+from wgsl_kernels.onnx.rules.shapes import MASKS, strided
 from wgsl_kernels.onnx.running import ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS
 from wgsl_kernels.ops.names import public_ops as ops
@@ -198,29 +198,9 @@ rule("Slice", host=(1, 2), numpy=_slice)(_slice)
 
 def _strided_slice(node: OnnxNode, x: Any, begin: Array, end: Array, strides: Array) -> Any:
     """Return the part of ``x`` that Python's index of the same kind gives."""
-
-    def is_set(mask: str, i: int) -> bool:
-        return bool(node.attr(mask, 0) >> i & 1)
-
-    index: list[Any] = []
-    for i, (first, last, step) in enumerate(
-        zip(ints(begin), ints(end), ints(strides), strict=True)
-    ):
-        if is_set("ellipsis_mask", i):
-            index.append(...)
-        elif is_set("new_axis_mask", i):
-            index.append(None)
-        elif is_set("shrink_axis_mask", i):
-            index.append(first)
-        else:
-            index.append(
-                slice(
-                    None if is_set("begin_mask", i) else first,
-                    None if is_set("end_mask", i) else last,
-                    step,
-                )
-            )
-    return x[tuple(index)]
+    given = {one: node.attr(one, 0) for one in MASKS}
+    given |= {"begin": ints(begin), "end": ints(end), "strides": ints(strides)}
+    return x[tuple(strided(given, x.ndim))]
 
 
 rule("StridedSlice", host=(1, 2, 3), numpy=_strided_slice)(_strided_slice)
@@ -237,18 +217,6 @@ def pad(node: OnnxNode, x: Tensor, widths: Array, value: Array | None = None) ->
 def mirror_pad(node: OnnxNode, x: Tensor, widths: Array) -> Tensor:
     """Return ``x`` with its mirror image around it."""
     return ops.pad(x, pairs(widths), mode=str(node.attrs["mode"]).lower())
-
-
-@rule("SpaceToBatchND", host=(1, 2))
-def space_to_batch(node: OnnxNode, x: Tensor, block: Array, widths: Array) -> Tensor:
-    """Return ``x`` with blocks of space moved into the batch."""
-    return run("SpaceToBatchND", x, block_shape=ints(block), paddings=pairs(widths))
-
-
-@rule("BatchToSpaceND", host=(1, 2))
-def batch_to_space(node: OnnxNode, x: Tensor, block: Array, crops: Array) -> Tensor:
-    """Return ``x`` with blocks of space taken out of the batch."""
-    return run("BatchToSpaceND", x, block_shape=ints(block), crops=pairs(crops))
 
 
 def _filled_on_host(node: OnnxNode, shape: Array, value: Array) -> Array:

@@ -66,12 +66,18 @@ def _scatter_nd(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     w.since(16)
     if not ys[0].ndim:
         raise CannotSayError("into a scalar")
-    places = w.cast(w.name(indices), "int64")
-    if indices.ndim < 2:
-        places = w.reshaped(places, (indices.size, 1))
+    places = _places(w, indices)
     given = w.reshaped(w.name(updates), (*_rows(indices), *_inner(indices, ys[0])))
     zeros = _zeros(w, ys[0].shape, ys[0].dtype)
     return [w.emit("ScatterND", [zeros, places, given], reduction="add")]
+
+
+def _places(w: ModelWriter, indices: Any) -> str:
+    """Return indices in rows."""
+    places = w.cast(w.name(indices), "int64")
+    if indices.ndim < 2:
+        places = w.reshaped(places, (indices.size, 1))
+    return places
 
 
 def _rows(indices: Any) -> tuple[int, ...]:
@@ -85,18 +91,14 @@ def _inner(indices: Any, y: Any) -> tuple[int, ...]:
 
 def _update(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     into, indices, updates = xs
-    places = w.cast(w.name(indices), "int64")
-    if indices.ndim < 2:
-        places = w.reshaped(places, (indices.size, 1))
+    places = _places(w, indices)
     given = w.reshaped(w.name(updates), (*_rows(indices), *_inner(indices, ys[0])))
     return [w.emit("ScatterND", [w.name(into), places, given])]
 
 
 def _to_dense(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     indices, values, default = xs
-    places = w.cast(w.name(indices), "int64")
-    if indices.ndim < 2:
-        places = w.reshaped(places, (indices.size, 1))
+    places = _places(w, indices)
     count = indices.shape[0] if indices.ndim else 1
     given = w.emit("Expand", [w.name(values), w.ints([count])])
     into = w.emit("Expand", [w.name(default), w.ints(ys[0].shape)])
