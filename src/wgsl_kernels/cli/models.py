@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,23 +27,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-4
 """Of the largest value of a node's output: beyond it two backends differ."""
-
-
-@dataclass(frozen=True)
-class NodeRow:
-    """What one node did in a run.
-
-    Attributes:
-        name: The node's name in the file, or that of the node whose function it is of.
-        op: Its operator.
-        outputs: Types and shapes of what it gave.
-        milliseconds: From its start until its outputs are there.
-    """
-
-    name: str
-    op: str
-    outputs: str
-    milliseconds: float
 
 
 @dataclass(frozen=True)
@@ -108,12 +91,13 @@ def show_outputs(to: Console, outputs: dict[str, Any]) -> None:
         to.print(said)
 
 
-def nodes_of(model: Model, given: dict[str, Any]) -> list[NodeRow]:
-    """Return what each node did in a run."""
-    rows: list[NodeRow] = []
+def nodes_of(model: Model, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each node's name, operator, what it gave and its milliseconds in a run."""
+    rows: list[dict[str, Any]] = []
 
     def note(node: OnnxNode, found: tuple[Any, ...], spent: float) -> None:
-        rows.append(NodeRow(node.name, node.op, _shapes(found), round(spent, 3)))
+        row = {"name": node.name, "op": node.op, "outputs": _shapes(found)}
+        rows.append({**row, "milliseconds": round(spent, 3)})
 
     timed(model, note, **given)
     return rows
@@ -139,7 +123,7 @@ def facts_of(model: Model, given: dict[str, Any]) -> dict[str, Any]:
         "replayed": model.why_not_replayed is None,
         "why not replayed": model.why_not_replayed,
         "dispatches": str(explained).partition("\n")[0],
-        "nodes": [asdict(one) for one in rows],
+        "nodes": rows,
     }
 
 
