@@ -70,11 +70,9 @@ def _inputs(w: NodeWriter, kernel: str, xs: Values, ys: Values) -> tuple[list[st
 def _with_attributes(op: str, kernel: str, names: Mapping[str, tuple[str, Any]]) -> Rule:
     def rule(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         given = {theirs: attrs[ours] for ours, (theirs, _) in names.items()}
-        for name, value in given.items():
-            if isinstance(value, (bool, str)):
-                continue
-            default = names[next(one for one in names if names[one][0] == name)][1]
-            given[name] = float(value) if isinstance(default, float) else int(value)
+        for theirs, default in names.values():
+            if not isinstance(given[theirs], (bool, str)):
+                given[theirs] = (float if isinstance(default, float) else int)(given[theirs])
         return [w.node(op, *_inputs(w, kernel, xs, ys), **given)]
 
     return rule

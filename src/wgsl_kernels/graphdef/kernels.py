@@ -61,6 +61,13 @@ _NUMPY = {
     "NotEqual": np.not_equal,
     "Sub": np.subtract,
 }
+
+
+def _same(**defaults: Any) -> dict[str, tuple[str, Any]]:
+    """Return attributes that TensorFlow calls as the kernel does, with their defaults."""
+    return {name: (name, default) for name, default in defaults.items()}
+
+
 WITH_ATTRIBUTES: Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]] = {
     **dict.fromkeys(
         ("BatchMatMul", "BatchMatMulV2"),
@@ -68,22 +75,11 @@ WITH_ATTRIBUTES: Mapping[str, tuple[str, Mapping[str, tuple[str, Any]]]] = {
     ),
     "LRN": (
         "LRN",
-        {
-            "depth_radius": ("depth_radius", 5),
-            "bias": ("bias", 1.0),
-            "alpha": ("alpha", 1.0),
-            "beta": ("beta", 0.5),
-        },
+        _same(depth_radius=5, bias=1.0, alpha=1.0, beta=0.5),
     ),
-    "DepthToSpace": (
-        "DepthToSpace",
-        {"block_size": ("block_size", None), "data_format": ("data_format", "NHWC")},
-    ),
-    "LeakyRelu": ("LeakyRelu", {"alpha": ("alpha", 0.2)}),
-    "MatMul": (
-        "BatchMatMul",
-        {"transpose_a": ("transpose_a", False), "transpose_b": ("transpose_b", False)},
-    ),
+    "DepthToSpace": ("DepthToSpace", _same(block_size=None, data_format="NHWC")),
+    "LeakyRelu": ("LeakyRelu", _same(alpha=0.2)),
+    "MatMul": ("BatchMatMul", _same(transpose_a=False, transpose_b=False)),
 }
 """By TensorFlow's name the kernel, and by its attributes theirs with the default."""
 
@@ -153,11 +149,10 @@ for _name, _ours in SAME.items():
     rule(_name, numpy=_by_numpy(_NUMPY.get(_name)))(_kernel(_ours, {}, {}))
 for _name, (_ours, _attrs) in WITH_ATTRIBUTES.items():
     rule(_name)(_kernel(_ours, _attrs, {}))
-for _name, (_inputs, _same) in _FROM_INPUTS.items():
+for _name, (_inputs, _defaults) in _FROM_INPUTS.items():
     _outputs = 2 if _name in ("NonMaxSuppressionV4", "NonMaxSuppressionV5") else 1
-    _named = {one: (one, default) for one, default in _same.items()}
     rule(_name, host=tuple(_inputs), reads=_name.startswith("NonMax"), outputs=_outputs)(
-        _kernel(_name, _named, _inputs, _outputs)
+        _kernel(_name, _same(**_defaults), _inputs, _outputs)
     )
 
 

@@ -174,6 +174,11 @@ class Graph:
             yield from (name for name in node.reads() if name not in own)
         yield from (one.name for one in self.outputs if one.name not in own)
 
+    def keep(self, nodes: list[OnnxNode]) -> int:
+        """Have only some of the nodes, and return how many are gone."""
+        count, self.nodes = len(self.nodes) - len(nodes), nodes
+        return count
+
     def find_dead(self) -> None:
         """Set ``dead`` from the order of the nodes, here and in the graphs among attributes."""
         last: dict[str, int] = {}

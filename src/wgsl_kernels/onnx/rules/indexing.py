@@ -66,10 +66,9 @@ def _scatter_nd(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     w.since(16)
     if not ys[0].ndim:
         raise CannotSayError("into a scalar")
-    places = _places(w, indices)
-    given = w.reshaped(w.name(updates), (*_rows(indices), *_inner(indices, ys[0])))
+    given = [_places(w, indices), _updates(w, indices, updates, ys[0])]
     zeros = _zeros(w, ys[0].shape, ys[0].dtype)
-    return [w.emit("ScatterND", [zeros, places, given], reduction="add")]
+    return [w.emit("ScatterND", [zeros, *given], reduction="add")]
 
 
 def _places(w: ModelWriter, indices: Any) -> str:
@@ -80,20 +79,16 @@ def _places(w: ModelWriter, indices: Any) -> str:
     return places
 
 
-def _rows(indices: Any) -> tuple[int, ...]:
-    return tuple(indices.shape[:-1]) if indices.ndim > 1 else (indices.size,)
-
-
-def _inner(indices: Any, y: Any) -> tuple[int, ...]:
-    width = indices.shape[-1] if indices.ndim > 1 else 1
-    return tuple(y.shape[width:])
+def _updates(w: ModelWriter, indices: Any, updates: Any, y: Any) -> str:
+    """Return what is put at indices in rows."""
+    *rows, width = indices.shape if indices.ndim > 1 else (indices.size, 1)
+    return w.reshaped(w.name(updates), (*rows, *y.shape[width:]))
 
 
 def _update(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     into, indices, updates = xs
-    places = _places(w, indices)
-    given = w.reshaped(w.name(updates), (*_rows(indices), *_inner(indices, ys[0])))
-    return [w.emit("ScatterND", [w.name(into), places, given])]
+    given = [_places(w, indices), _updates(w, indices, updates, ys[0])]
+    return [w.emit("ScatterND", [w.name(into), *given])]
 
 
 def _to_dense(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
