@@ -192,3 +192,53 @@ def test_versions_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
         with pytest.raises(wk.ArgumentError, match=r"opset is .*; want 13 to 25\."):
             wk.onnx.save(f, file, {"x": floats(2)}, opset=version)
     assert list(tmp_path.iterdir()) == []
+
+
+FIRST, LAST = wk.nn.conv(3, 8, 3, pad="same"), wk.nn.conv(8, 3, 3)
+MAPPED: dict[str, tuple[Any, tuple[int, ...], str]] = {
+    "dense": (wk.nn.dense(4, 4), (3, 4), "MatMul Add Identity"),
+    "two layers": (
+        wk.nn.sequential(wk.nn.dense(4, 8), wk.relu, wk.nn.dense(8, 4)),
+        (3, 4),
+        "MatMul Add Relu MatMul Add Identity",
+    ),
+    "batches of 1": (
+        lambda image: LAST(wk.tanh(2.0 * FIRST(image[None])))[0],
+        (2, 8, 8, 3),
+        "Transpose Transpose Conv Transpose Add Mul Tanh "
+        "Transpose Transpose Conv Transpose Add Identity",
+    ),
+    "read twice": (
+        lambda x: wk.relu(x[None])[0] + wk.exp(x[None] * x[None])[0],
+        (2, 3),
+        "Relu Mul Exp Add Identity",
+    ),
+    "another shape": (lambda x: wk.reshape(x[None], (3, 2)), (2, 6), "Reshape Identity"),
+}
+
+
+@pytest.mark.parametrize("case", MAPPED)
+def test_reshapes_that_undo_others_are_not_written(case: str, tmp_path: Path) -> None:
+    f, shape, wanted = MAPPED[case]
+    every, file = wk.vmap(f), tmp_path / "f.onnx"
+    for axes in (None, BATCH):
+        wk.onnx.save(lambda x: every(x), file, {"x": floats(*shape)}, dynamic_axes=axes)
+        kinds = [one.op_type for one in onnx.load(file).graph.node]
+        assert " ".join(kinds) == wanted
+    for other in (1, 2, 5):
+        gives_the_same(every, file, floats(other, *shape[1:]))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: wk.reshape(x, (3, -1)) * 2.0,
+        lambda x: wk.reshape(wk.reshape(x, (-1, 3)) + 1.0, (3, -1)),
+        lambda x: wk.concat([x[:3] + 1.0, x], 0)[:, None],
+    ],
+)
+def test_a_shape_that_is_there_at_one_length_alone_is_written(f: Any, tmp_path: Path) -> None:
+    file = tmp_path / "f.onnx"
+    wk.onnx.save(f, file, {"x": floats(3, 3)}, dynamic_axes=BATCH)
+    for other in (3, 6):
+        gives_the_same(f, file, floats(other, 3))

@@ -82,6 +82,22 @@ def test_a_model_with_variables_trains_as_one_written_by_hand(backend: str) -> N
         np.testing.assert_allclose(net.parameters["w"].numpy(), w.numpy(), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("trained", ["model", "parameters", "list", "list of models", "read"])
+def test_a_model_without_variables_says_how_it_gets_them(trained: str) -> None:
+    with wk.use_backend("cpu"):
+        net = wk.onnx.load(network())
+        variables = {
+            "model": net,
+            "parameters": net.parameters,
+            "list": list(net.parameters.values()),
+            "list of models": [net],
+            "read": None,
+        }[trained]
+        expected = (wk.ArgumentError, wk.GradientNotFound)
+        with pytest.raises(expected, match=r"minimize: .* load it with trainable=True\.$"):
+            wk.train.Adam(0.1).minimize(lambda: wk.sum(net(_images())), variables)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_integers_are_checked_at_the_door_and_widened_at_the_end(backend: str) -> None:
     proto = model([node("Add", ["a", "a"], ["y"])], {"a": (INT64, [2])}, {"y": (INT64, [2])})

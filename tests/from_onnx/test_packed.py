@@ -160,7 +160,37 @@ def test_a_device_holds_the_codes_and_no_floats() -> None:
         gc.collect()
         held = wk.memory().num_bytes - before
     scales = 2 * 4 * COLS * 4  # and the zero points
+    assert wk.summary(net).bytes == ROWS * COLS // 2 + scales
     assert ROWS * COLS // 2 <= held <= ROWS * COLS // 2 + scales + 5 * (ROWS + COLS) * 4
+
+
+@BACKENDS
+@pytest.mark.parametrize(
+    "kind", ["int2", "uint4", "int16", "uint16", "bfloat16", "float4_e2m1fn", "float8_e5m2"]
+)
+def test_inputs_of_few_bits_come_as_codes(kind: str, backend: str) -> None:
+    dtype = _weights(kind).dtype
+    declared = helper.np_dtype_to_tensor_dtype(dtype)
+    nodes = [node("Cast", ["x"], ["wide"], to=FLOAT), node("Add", ["wide", "wide"], ["y"])]
+    dims: list[Any] = ["batch", 3, "last"]
+    proto = model(nodes, {"x": (declared, dims)}, {"y": (FLOAT, dims)}, opset=25)
+    entered = []
+
+    def note(call: Any, proceed: Any) -> Any:
+        entered.extend([call.inputs[0].dtype] * (call.name == "Widen"))
+        return proceed(call)
+
+    with wk.use_backend(backend), wk.config.using(small_ops="device"):
+        net = wk.onnx.load(proto)
+        for shape in ((2, 3, 5), (2, 3, 5), (1, 3, 260), (2, 3, 5), (1, 3, 0)):
+            x = _weights(kind, shape)
+            np.testing.assert_array_equal(net(x).numpy(), 2 * x.astype(np.float32))
+        if "int16" in kind:
+            swapped = _weights(kind, (2, 3, 5)).astype(f">{dtype.str[1:]}")
+            np.testing.assert_array_equal(net(swapped).numpy(), 2 * swapped.astype(np.float32))
+        with wk.engine().intercept(note):
+            net(_weights(kind, (2, 3, 5)))
+    assert entered == ["uint8"]
 
 
 @BACKENDS

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
+from tests.from_onnx.graphs import network
 
 import wgsl_kernels as wk
 
@@ -48,6 +50,24 @@ def test_a_model_that_is_not_called_has_no_shapes() -> None:
     found = wk.summary({"a": wk.nn.dense(2, 3), "b": [wk.nn.layer_norm(3)]})
     assert [(one.path, one.shapes) for one in found.layers] == [("a", ()), ("b/0", ())]
     assert found.parameters == 15
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+@pytest.mark.parametrize(("trainable", "parameters"), [(False, 565), (True, 621)])
+def test_a_summary_has_the_nodes_of_a_model(backend: str, trainable: bool, parameters: int) -> None:
+    with wk.use_backend(backend):
+        net = wk.onnx.load(network(), trainable=trainable)
+        found, uncalled = wk.summary(net, np.ones((2, 3, 12, 12), np.float32)), wk.summary(net)
+
+    kinds = ["Model", *(one.op for one in net.nodes)]
+    assert [one.kind for one in found.layers] == [one.kind for one in uncalled.layers] == kinds
+    assert [one.path for one in found.layers][:2] == ["", "Conv -> c1"]
+    assert found.layers[0].shapes == found.layers[-1].shapes == ((2, 5),)
+    assert (found.parameters, found.bytes) == (parameters, 4 * parameters)
+    assert sum(one.parameters for one in found.layers[1:]) == parameters
+    assert all(one.milliseconds is not None and one.milliseconds > 0 for one in found.layers)
+    assert {(one.shapes, one.milliseconds) for one in uncalled.layers} == {((), None)}
+    assert "Conv -> c1" in str(uncalled)
 
 
 @pytest.mark.parametrize(

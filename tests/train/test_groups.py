@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.from_onnx.graphs import network
 
 import wgsl_kernels as wk
 
@@ -161,3 +162,9 @@ def test_what_no_group_has_is_refused() -> None:
         wk.train.GradientAccumulator(model).update({}, [1.0, 2.0])
     with pytest.raises(wk.ShapeError, match="the gradient of 'variable_"):
         wk.train.GradientAccumulator(model).update({model["head"]: wk.ones(2)})
+
+
+def test_gradients_of_a_model_without_variables_are_not_added_up() -> None:
+    net = wk.onnx.load(network())
+    with pytest.raises(wk.ArgumentError, match=r"no trainable variables\. .* trainable=True"):
+        wk.train.GradientAccumulator(net)

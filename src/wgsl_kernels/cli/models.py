@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from rich.table import Table
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.observe.explain import explain
-from wgsl_kernels.engine.observe.profile import synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.onnx.model import timed
 from wgsl_kernels.onnx.types import element, numpy_type
 
 if TYPE_CHECKING:
@@ -28,23 +27,6 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-4
 """Of the largest value of a node's output: beyond it two backends differ."""
-
-
-@dataclass(frozen=True)
-class NodeRow:
-    """What one node did in a run.
-
-    Attributes:
-        name: The node's name in the file, or that of the node whose function it is of.
-        op: Its operator.
-        outputs: Types and shapes of what it gave.
-        milliseconds: From its start until its outputs are there.
-    """
-
-    name: str
-    op: str
-    outputs: str
-    milliseconds: float
 
 
 @dataclass(frozen=True)
@@ -109,19 +91,15 @@ def show_outputs(to: Console, outputs: dict[str, Any]) -> None:
         to.print(said)
 
 
-def nodes_of(model: Model, given: dict[str, Any]) -> list[NodeRow]:
-    """Return what each node did in a run; the second one, for all is compiled in the first."""
-    model.trace(lambda node, found: None, **given)
-    rows: list[NodeRow] = []
-    last = [time.perf_counter()]
+def nodes_of(model: Model, given: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return each node's name, operator, what it gave and its milliseconds in a run."""
+    rows: list[dict[str, Any]] = []
 
-    def note(node: OnnxNode, found: tuple[Any, ...]) -> None:
-        synchronize()
-        spent = time.perf_counter() - last[0]
-        rows.append(NodeRow(node.name, node.op, _shapes(found), round(1e3 * spent, 3)))
-        last[0] = time.perf_counter()
+    def note(node: OnnxNode, found: tuple[Any, ...], spent: float) -> None:
+        row = {"name": node.name, "op": node.op, "outputs": _shapes(found)}
+        rows.append({**row, "milliseconds": round(spent, 3)})
 
-    model.trace(note, **given)
+    timed(model, note, **given)
     return rows
 
 
@@ -145,7 +123,7 @@ def facts_of(model: Model, given: dict[str, Any]) -> dict[str, Any]:
         "replayed": model.why_not_replayed is None,
         "why not replayed": model.why_not_replayed,
         "dispatches": str(explained).partition("\n")[0],
-        "nodes": [asdict(one) for one in rows],
+        "nodes": rows,
     }
 
 

@@ -190,7 +190,10 @@ def trained(model: Any) -> list[Variable]:
 
     replaced(model, note)
     if not found:
-        raise ArgumentError("fit: make() returned a model without trainable variables.")
+        raise ArgumentError(
+            "fit: make() returned a model without trainable variables. "
+            "Load a model from a file with trainable=True."
+        )
     return found
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.graphdef.kernels import SAME, WITH_ATTRIBUTES
 from wgsl_kernels.graphdef.node_writer import DTYPES
+from wgsl_kernels.onnx.rules.reductions import reduced_axes
 from wgsl_kernels.onnx.saving.tracing import CannotSayError
 
 if TYPE_CHECKING:
@@ -69,21 +70,12 @@ def _inputs(w: NodeWriter, kernel: str, xs: Values, ys: Values) -> tuple[list[st
 def _with_attributes(op: str, kernel: str, names: Mapping[str, tuple[str, Any]]) -> Rule:
     def rule(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         given = {theirs: attrs[ours] for ours, (theirs, _) in names.items()}
-        for name, value in given.items():
-            if isinstance(value, (bool, str)):
-                continue
-            default = names[next(one for one in names if names[one][0] == name)][1]
-            given[name] = float(value) if isinstance(default, float) else int(value)
+        for theirs, default in names.values():
+            if not isinstance(given[theirs], (bool, str)):
+                given[theirs] = (float if isinstance(default, float) else int)(given[theirs])
         return [w.node(op, *_inputs(w, kernel, xs, ys), **given)]
 
     return rule
-
-
-def _axes(attrs: Attrs, ndim: int) -> list[int]:
-    given = attrs.get("axis", attrs.get("reduction_indices"))
-    if given is None:
-        return list(range(ndim))
-    return [int(a) % ndim for a in (given if isinstance(given, (tuple, list)) else (given,))]
 
 
 def _reduction(op: str) -> Rule:
@@ -91,7 +83,7 @@ def _reduction(op: str) -> Rule:
         x, dtype = xs[0], ys[0].dtype
         if not x.size:
             raise CannotSayError("of no elements")
-        given = [w.named(x, dtype), w.ints(np.array(_axes(attrs, x.ndim), np.int32))]
+        given = [w.named(x, dtype), w.ints(np.array(reduced_axes(attrs, x.ndim), np.int32))]
         return [w.node(op, given, dtype, keep_dims=bool(attrs["keep_dims"]), Tidx="DT_INT32")]
 
     return rule

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.graphdef.node_writer import DTYPES
-from wgsl_kernels.onnx.rules.shapes import strided
+from wgsl_kernels.onnx.rules.shapes import MASKS, strided
 from wgsl_kernels.onnx.saving.tracing import CannotSayError
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.graphdef.node_writer import Attrs, NodeWriter, Values
     from wgsl_kernels.onnx.saving.graph_writer import Rule
-
-_MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
 def _reshape(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
@@ -86,7 +84,7 @@ def _strided_slice(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[
     x, index = xs[0], [one for one in strided(attrs, xs[0].ndim) if one is not None]
     cuts = [slice(i, i + 1 or None) if isinstance(i, int) else i for i in index]
     given: list[list[int]] = [[], [], []]
-    masks: dict[str, int] = dict.fromkeys(_MASKS, 0)
+    masks: dict[str, int] = dict.fromkeys(MASKS, 0)
     for i, cut in enumerate(cuts):
         for name, numbers, bound in (("begin", given[0], cut.start), ("end", given[1], cut.stop)):
             numbers.append(0 if bound is None else bound)

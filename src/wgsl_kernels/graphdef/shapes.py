@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.graphdef.attributes import ELEMENTS
 from wgsl_kernels.graphdef.rules import rule
+from wgsl_kernels.onnx.rules.shapes import MASKS, strided
 from wgsl_kernels.onnx.running import ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.dtypes import DTypeName
     from wgsl_kernels.engine.values.host import Array
@@ -77,12 +79,6 @@ def rank_of(node: OnnxNode, x: Any) -> Array:
     return np.array(len(known_shape(x)), np.int32)
 
 
-@rule("Reshape", host=(1,), numpy=lambda node, x, shape: x.reshape(ints(shape)))
-def reshape(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
-    """Return ``x`` in another shape."""
-    return ops.reshape(x, ints(shape))
-
-
 def _squeezed(node: OnnxNode, x: Any) -> tuple[int, ...]:
     axes = node.attr("squeeze_dims") or node.attr("axis") or range(x.ndim)
     chosen = {a % x.ndim for a in axes if node.attr("squeeze_dims") or x.shape[a] == 1}
@@ -103,49 +99,35 @@ def expand_dims(node: OnnxNode, x: Tensor, axis: Array) -> Tensor:
     return ops.expand_dims(x, int(axis))
 
 
-@rule("Transpose", host=(1,), numpy=lambda node, x, perm: x.transpose(ints(perm)))
-def transpose(node: OnnxNode, x: Tensor, perm: Array) -> Tensor:
-    """Return ``x`` with its axes in another order."""
-    return ops.permute_dims(x, ints(perm))
+def _broadcast_on_host(x: Array, shape: tuple[int, ...]) -> Array:
+    bounded(math.prod(shape))
+    return np.broadcast_to(x, shape)
 
 
-@rule("ReverseV2", host=(1,), numpy=lambda node, x, axes: np.flip(x, ints(axes)))
-def reverse(node: OnnxNode, x: Tensor, axes: Array) -> Tensor:
-    """Return ``x`` in reverse along axes."""
-    return ops.flip(x, ints(axes))
+def _tiled_on_host(x: Array, times: tuple[int, ...]) -> Array:
+    bounded(x.size * math.prod(times))
+    return np.tile(x, times)
 
 
-def _broadcast_on_host(node: OnnxNode, x: Array, shape: Array) -> Array:
-    bounded(math.prod(ints(shape)))
-    return np.broadcast_to(x, ints(shape))
+def _by_ints(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda node, x, values: function(x, ints(values))
 
 
-@rule("BroadcastTo", host=(1,), numpy=_broadcast_on_host)
-def broadcast_to(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
-    """Return ``x`` repeated to a shape."""
-    return ops.broadcast_to(x, ints(shape))
+for _name, _op, _function in (
+    ("BroadcastTo", ops.broadcast_to, _broadcast_on_host),
+    ("Reshape", ops.reshape, np.reshape),
+    ("ReverseV2", ops.flip, np.flip),
+    ("Tile", ops.tile, _tiled_on_host),
+    ("Transpose", ops.permute_dims, np.transpose),
+):
+    rule(_name, host=(1,), numpy=_by_ints(_function))(_by_ints(_op))
 
 
-@rule("BroadcastArgs", host=(0, 1), numpy=lambda node, a, b: broadcast_shape(a, b))
-def broadcast_args(node: OnnxNode, a: Array, b: Array) -> Array:
-    """Return the shape to which two broadcast."""
-    return broadcast_shape(a, b)
-
-
-def broadcast_shape(a: Array, b: Array) -> Array:
-    """Return the shape to which two broadcast, on the host."""
+def _broadcast_shape(node: OnnxNode, a: Array, b: Array) -> Array:
     return np.array(np.broadcast_shapes(ints(a), ints(b)), np.int32)
 
 
-def _tiled_on_host(node: OnnxNode, x: Array, times: Array) -> Array:
-    bounded(x.size * math.prod(ints(times)))
-    return np.tile(x, ints(times))
-
-
-@rule("Tile", host=(1,), numpy=_tiled_on_host)
-def tile(node: OnnxNode, x: Tensor, times: Array) -> Tensor:
-    """Return ``x`` repeated along its axes."""
-    return ops.tile(x, ints(times))
+rule("BroadcastArgs", host=(0, 1), numpy=_broadcast_shape)(_broadcast_shape)
 
 
 @rule("ConcatV2", host=(-1,), numpy=lambda node, *given: np.concatenate(given[:-1], int(given[-1])))
@@ -198,29 +180,9 @@ rule("Slice", host=(1, 2), numpy=_slice)(_slice)
 
 def _strided_slice(node: OnnxNode, x: Any, begin: Array, end: Array, strides: Array) -> Any:
     """Return the part of ``x`` that Python's index of the same kind gives."""
-
-    def is_set(mask: str, i: int) -> bool:
-        return bool(node.attr(mask, 0) >> i & 1)
-
-    index: list[Any] = []
-    for i, (first, last, step) in enumerate(
-        zip(ints(begin), ints(end), ints(strides), strict=True)
-    ):
-        if is_set("ellipsis_mask", i):
-            index.append(...)
-        elif is_set("new_axis_mask", i):
-            index.append(None)
-        elif is_set("shrink_axis_mask", i):
-            index.append(first)
-        else:
-            index.append(
-                slice(
-                    None if is_set("begin_mask", i) else first,
-                    None if is_set("end_mask", i) else last,
-                    step,
-                )
-            )
-    return x[tuple(index)]
+    given = {one: node.attr(one, 0) for one in MASKS}
+    given |= {"begin": ints(begin), "end": ints(end), "strides": ints(strides)}
+    return x[tuple(strided(given, x.ndim))]
 
 
 rule("StridedSlice", host=(1, 2, 3), numpy=_strided_slice)(_strided_slice)
@@ -237,18 +199,6 @@ def pad(node: OnnxNode, x: Tensor, widths: Array, value: Array | None = None) ->
 def mirror_pad(node: OnnxNode, x: Tensor, widths: Array) -> Tensor:
     """Return ``x`` with its mirror image around it."""
     return ops.pad(x, pairs(widths), mode=str(node.attrs["mode"]).lower())
-
-
-@rule("SpaceToBatchND", host=(1, 2))
-def space_to_batch(node: OnnxNode, x: Tensor, block: Array, widths: Array) -> Tensor:
-    """Return ``x`` with blocks of space moved into the batch."""
-    return run("SpaceToBatchND", x, block_shape=ints(block), paddings=pairs(widths))
-
-
-@rule("BatchToSpaceND", host=(1, 2))
-def batch_to_space(node: OnnxNode, x: Tensor, block: Array, crops: Array) -> Tensor:
-    """Return ``x`` with blocks of space taken out of the batch."""
-    return run("BatchToSpaceND", x, block_shape=ints(block), crops=pairs(crops))
 
 
 def _filled_on_host(node: OnnxNode, shape: Array, value: Array) -> Array:

@@ -24,18 +24,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
-def _reduction(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def reduce(node: OnnxNode, x: Tensor, axes: Array) -> Tensor:
-        return op(x, ints(axes), keepdims=node.attr("keep_dims", False))
-
-    return reduce
-
-
-def _reduced_on_host(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(node: OnnxNode, x: Array, axes: Array) -> Any:
-        return function(x, axis=ints(axes), keepdims=node.attr("keep_dims", False))
-
-    return reduce
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda node, x, axes: function(
+        x, axis=ints(axes), keepdims=node.attr("keep_dims", False)
+    )
 
 
 for _name, _op, _function in (
@@ -46,7 +38,7 @@ for _name, _op, _function in (
     ("Prod", ops.prod, np.prod),
     ("Sum", ops.sum, np.sum),
 ):
-    rule(_name, host=(1,), numpy=_reduced_on_host(_function))(_reduction(_op))
+    rule(_name, host=(1,), numpy=_reduction(_function))(_reduction(_op))
 rule("Mean", host=(1,))(_reduction(ops.mean))
 
 
@@ -62,35 +54,13 @@ def extreme_place(node: OnnxNode, x: Tensor, axis: Array | None = None) -> Tenso
     return run(node.op, x, axis=0 if axis is None else int(axis))
 
 
-@rule("Cumsum", "Cumprod", host=(1,))
-def cumulative(node: OnnxNode, x: Tensor, axis: Array) -> Tensor:
-    """Return sums or products of the elements up to each."""
-    options = {name: node.attr(name, False) for name in ("exclusive", "reverse")}
-    return run(node.op, x, axis=int(axis), **options)
-
-
-@rule("FloorDiv", numpy=lambda node, a, b: np.floor_divide(a, b))
-def floor_div(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
-    """Return quotients rounded down."""
-    return ops.floor_divide(a, b)
-
-
-@rule("DivNoNan")
-def div_no_nan(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
-    """Return quotients, 0 where the divisor is 0."""
-    return ops.div_no_nan(a, b)
-
-
-@rule("ClipByValue", host=(1, 2))
-def clip_by_value(node: OnnxNode, x: Tensor, low: Array, high: Array) -> Tensor:
-    """Return ``x`` within two bounds."""
-    return run("ClipByValue", x, clip_value_min=low.item(), clip_value_max=high.item())
-
-
-@rule("StopGradient")
-def stop_gradient(node: OnnxNode, x: Tensor) -> Tensor:
-    """Return ``x``, through which no gradient flows."""
-    return stopped(x)
+rule("DivNoNan")(lambda node, a, b: ops.div_no_nan(a, b))
+rule("FloorDiv", numpy=lambda node, a, b: np.floor_divide(a, b))(
+    lambda node, a, b: ops.floor_divide(a, b)
+)
+rule("StopGradient")(lambda node, x: stopped(x))
+rule("Unique", reads=True, outputs=2)(lambda node, x: run_many("Unique", x, axis=0))
+rule("Where", reads=True)(lambda node, x: ops.stack(list(ops.nonzero(x)), 1))
 
 
 @rule("Cast", numpy=lambda node, x: x.astype(carrier(node.attrs["DstT"])))
@@ -126,112 +96,3 @@ def gather(node: OnnxNode, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
     return run(
         "GatherV2", x, indices, axis=int(axis) % x.ndim, batch_dims=node.attr("batch_dims", 0)
     )
-
-
-@rule("GatherNd")
-def gather_nd(node: OnnxNode, x: Tensor, indices: Tensor) -> Tensor:
-    """Return the parts of ``x`` that rows of indices name."""
-    return run("GatherNd", x, indices)
-
-
-@rule("ScatterNd", host=(2,))
-def scatter_nd(node: OnnxNode, indices: Tensor, updates: Tensor, shape: Array) -> Tensor:
-    """Return zeros in a shape with updates added where rows of indices name."""
-    return run("ScatterNd", indices, updates, shape=ints(shape))
-
-
-@rule("SparseToDense", host=(1,))
-def sparse_to_dense(
-    node: OnnxNode, indices: Tensor, shape: Array, values: Tensor, default: Tensor
-) -> Tensor:
-    """Return a default value in a shape, with values where indices name."""
-    return run("SparseToDense", indices, values, default, output_shape=ints(shape))
-
-
-@rule("Bincount", host=(1,))
-def bincount(node: OnnxNode, x: Tensor, size: Array, weights: Tensor) -> Tensor:
-    """Return how often each integer occurs, or the sums of its weights."""
-    return run("Bincount", x, weights, size=int(size))
-
-
-@rule("DenseBincount", host=(1,))
-def dense_bincount(node: OnnxNode, x: Tensor, size: Array, weights: Tensor) -> Tensor:
-    """Return counts of each row; see `bincount`."""
-    binary = node.attr("binary_output", False)
-    return run("DenseBincount", x, weights, size=int(size), binary_output=binary)
-
-
-@rule("Unique", reads=True, outputs=2)
-def unique(node: OnnxNode, x: Tensor) -> tuple[Tensor, ...]:
-    """Return the different elements in the order in which they come, and where each is."""
-    return run_many("Unique", x, axis=0)
-
-
-@rule("Where", reads=True)
-def where(node: OnnxNode, x: Tensor) -> Tensor:
-    """Return the indices of what is not 0, in rows."""
-    return ops.stack(list(ops.nonzero(x)), 1)
-
-
-@rule("ResizeBilinear", "ResizeNearestNeighbor", host=(1,))
-def resize(node: OnnxNode, images: Tensor, size: Array) -> Tensor:
-    """Return images in another size."""
-    options = {name: node.attr(name, False) for name in ("align_corners", "half_pixel_centers")}
-    return run(node.op, images, size=ints(size), **options)
-
-
-@rule("CropAndResize", host=(3,))
-def crop_and_resize(
-    node: OnnxNode, image: Tensor, boxes: Tensor, which: Tensor, size: Array
-) -> Tensor:
-    """Return parts of images, all in one size."""
-    return run(
-        "CropAndResize",
-        image,
-        boxes,
-        which,
-        crop_size=ints(size),
-        method=node.attr("method", "bilinear"),
-        extrapolation_value=node.attr("extrapolation_value", 0.0),
-    )
-
-
-@rule("NonMaxSuppressionV3", host=(2, 3, 4), reads=True)
-def suppress(
-    node: OnnxNode, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array
-) -> Tensor:
-    """Return the indices of boxes by falling score that do not overlap one before."""
-    return run("NonMaxSuppressionV3", boxes, scores, **_limits(most, iou, least))
-
-
-@rule("NonMaxSuppressionV4", host=(2, 3, 4), reads=True, outputs=2)
-def suppress_padded(
-    node: OnnxNode, boxes: Tensor, scores: Tensor, most: Array, iou: Array, least: Array
-) -> tuple[Tensor, ...]:
-    """Return indices of boxes, perhaps padded, and how many they are."""
-    padded = node.attr("pad_to_max_output_size", False)
-    limits = _limits(most, iou, least)
-    return run_many(node.op, boxes, scores, pad_to_max_output_size=padded, **limits)
-
-
-@rule("NonMaxSuppressionV5", host=(2, 3, 4, 5), reads=True, outputs=2)
-def suppress_softly(
-    node: OnnxNode,
-    boxes: Tensor,
-    scores: Tensor,
-    most: Array,
-    iou: Array,
-    least: Array,
-    sigma: Array,
-) -> tuple[Tensor, ...]:
-    """Return indices of boxes, and the scores that they have in the end."""
-    limits = _limits(most, iou, least)
-    return run_many(node.op, boxes, scores, soft_nms_sigma=sigma.item(), **limits)
-
-
-def _limits(most: Array, iou: Array, least: Array) -> dict[str, Any]:
-    return {
-        "max_output_size": int(most),
-        "iou_threshold": iou.item(),
-        "score_threshold": least.item(),
-    }

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.engine.values.windows import slide
 from wgsl_kernels.graphdef.node_writer import DTYPES
 from wgsl_kernels.graphdef.shape_nodes import widths
+from wgsl_kernels.onnx.rules.shapes import numbers
+from wgsl_kernels.onnx.rules.windows import sliding_window
 from wgsl_kernels.onnx.saving.tracing import CannotSayError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.engine.values.windows import Sliding
     from wgsl_kernels.graphdef.node_writer import Attrs, NodeWriter, Values
     from wgsl_kernels.onnx.saving.graph_writer import Rule
 
@@ -33,20 +33,11 @@ class _SlidingWindow:
     """
 
     def __init__(self, attrs: Attrs, shape: Sequence[int], size: Sequence[int]) -> None:
-        if attrs.get("dim_rounding_mode") not in (None, "floor"):
-            raise CannotSayError(f"with dim_rounding_mode {attrs['dim_rounding_mode']!r}")
-        if 0 in shape or 0 in size:
-            raise CannotSayError("of no elements")
-        known = {name: attrs[name] for name in ("dilations", "data_format") if name in attrs}
-        pad = attrs["pad"]
-        self.sliding: Sliding = slide(
-            "save", tuple(shape), size, strides=attrs["strides"], pad=pad, **known
-        )
-        axes = self.sliding.axes
+        self.sliding = sliding_window(attrs, shape, size)
+        axes, pad = self.sliding.axes, attrs["pad"]
         self._outside = [(0, 0), *((one.before, one.after) for one in axes), (0, 0)]
-        is_padded = not isinstance(pad, str) and any(map(any, self._outside))
         self.padding = "SAME" if pad == "same" else "VALID"
-        self._is_padded = is_padded
+        self._is_padded = not isinstance(pad, str) and any(map(any, self._outside))
 
     @property
     def strides(self) -> list[int]:
@@ -112,15 +103,15 @@ def _convolution(op: str) -> Rule:
             kernel = w.named(filters, dtype)
             if groups == 1:
                 found = w.emit(op, [name, kernel], **options)
-                return _every(w, found, every, dtype) if every else found
-            parts = zip(
-                _parts(w, name, groups, x.ndim - 1, filters.shape[-2]),
-                _parts(w, kernel, groups, x.ndim - 1, filters.shape[-1] // groups),
-                strict=True,
-            )
-            several = [w.emit(op, list(pair), **options) for pair in parts]
-            given = [*several, w.ints(x.ndim - 1)]
-            found = w.node("ConcatV2", given, dtype, N=groups, Tidx="DT_INT32")
+            else:
+                parts = zip(
+                    _parts(w, name, groups, x.ndim - 1, filters.shape[-2]),
+                    _parts(w, kernel, groups, x.ndim - 1, filters.shape[-1] // groups),
+                    strict=True,
+                )
+                several = [w.emit(op, list(pair), **options) for pair in parts]
+                given = [*several, w.ints(x.ndim - 1)]
+                found = w.node("ConcatV2", given, dtype, N=groups, Tidx="DT_INT32")
             return _every(w, found, every, dtype) if every else found
 
         return [_channels_last(w, x, attrs, run, dtype)]
@@ -173,8 +164,7 @@ def _pool(op: str) -> Rule:
         x, dtype = xs[0], ys[0].dtype
         if dtype != "float32":
             raise CannotSayError(f"of {dtype}")
-        size = attrs["filter_size"]
-        sizes = [size] * (x.ndim - 2) if isinstance(size, int) else [int(n) for n in size]
+        sizes = numbers(attrs["filter_size"], x.ndim - 2)
         window = _SlidingWindow(attrs, x.shape, sizes)
         if any(one != 1 for one in window.dilations):
             raise CannotSayError("with dilations")
@@ -206,8 +196,7 @@ def _every(w: NodeWriter, name: str, strides: Sequence[int], dtype: Any) -> str:
 
 
 def _pool_places(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    x, size = xs[0], attrs["filter_size"]
-    sizes = [size] * 2 if isinstance(size, int) else [int(n) for n in size]
+    x, sizes = xs[0], numbers(attrs["filter_size"], 2)
     if attrs["pad"] not in ("same", "valid") or x.dtype != "float32":
         raise CannotSayError("with a pad in numbers, or of another dtype than float32")
     window = _SlidingWindow(attrs, x.shape, sizes)

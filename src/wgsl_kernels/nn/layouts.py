@@ -99,14 +99,14 @@ _TORCH: Mapping[type, Fields] = {
 }
 
 
-def _reset_first(array: Array) -> Array:
+def reset_first(array: Array) -> Array:
     """Return the gates reset, update, new of Keras' update, reset, new."""
     update, reset, new = np.split(array, 3, axis=-1)
     return np.concatenate([reset, update, new], axis=-1)
 
 
 def _row(number: int) -> Callable[[Array], Array]:
-    return lambda array: _reset_first(array[number])
+    return lambda array: reset_first(array[number])
 
 
 def _heads_joined(array: Array) -> Array:
@@ -134,8 +134,8 @@ _KERAS: Mapping[type, Fields] = {
         "bias": WeightSource(("bias",)),
     },
     GRU: {
-        "input_weight": WeightSource(("kernel",), _reset_first),
-        "hidden_weight": WeightSource(("recurrent_kernel",), _reset_first),
+        "input_weight": WeightSource(("kernel",), reset_first),
+        "hidden_weight": WeightSource(("recurrent_kernel",), reset_first),
         "input_bias": WeightSource(("bias",), _row(0)),
         "hidden_bias": WeightSource(("bias",), _row(1)),
     },

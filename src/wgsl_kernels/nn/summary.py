@@ -28,11 +28,12 @@ class LayerSummary:
     """One layer.
 
     Attributes:
-        path: Where it is in the model; empty for the model itself.
-        kind: Its class.
+        path: Where it is in the model; empty for the model itself. Of a node its name.
+        kind: Its class, or a node's operator.
         shapes: Of the tensors that it gave; empty if it was not called.
-        parameters: Numbers in its trainable variables, those of layers in it included.
-        bytes: Of all its variables.
+        parameters: Numbers in its trainable variables, those of layers in it included; of a model
+            that is loaded, in its weights, be they trainable or not.
+        bytes: Of all its variables, or weights.
         milliseconds: From its call to the end of what it computed, with what other layers it calls;
             None if it was not called.
     """
@@ -51,8 +52,8 @@ class Summary:
 
     Attributes:
         layers: The model and its layers, each before those in it.
-        parameters: Numbers in all trainable variables.
-        bytes: Of all variables.
+        parameters: Numbers in all trainable variables, or in the weights of a model that is loaded.
+        bytes: Of all variables, or weights.
     """
 
     layers: tuple[LayerSummary, ...]
@@ -95,7 +96,7 @@ def summary(model: Any, *inputs: Any, **options: Any) -> Summary:
     that they add up to more than a call takes.
 
     Args:
-        model: A layer, or a tree of layers.
+        model: A layer, a tree of layers, or a model from a file, whose layers are its nodes.
         inputs: What it is called with; without them, or where it cannot be called, there are no
             shapes and no times.
         **options: Keywords that it is called with.
@@ -109,6 +110,9 @@ def summary(model: Any, *inputs: Any, **options: Any) -> Summary:
         >>> found.parameters, found.layers[1].path, found.layers[1].shapes
         (58, 'layers/0', ((3, 8),))
     """
+    if hasattr(model, "_node_rows"):
+        nodes = tuple(LayerSummary(*row) for row in model._node_rows(inputs, options))
+        return Summary(nodes, nodes[0].parameters, nodes[0].bytes)
     layers = layers_of("summary", model)
     if not layers:
         raise ArgumentError(

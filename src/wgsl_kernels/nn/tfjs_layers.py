@@ -17,6 +17,7 @@ from wgsl_kernels.engine.execution.creation import as_tensor, tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.nn.convolution import Conv, ConvTranspose
 from wgsl_kernels.nn.fields import shown_by_fields
+from wgsl_kernels.nn.layouts import reset_first
 from wgsl_kernels.nn.normalization import BatchNorm, LayerNorm
 from wgsl_kernels.nn.projection import Dense, Embedding
 from wgsl_kernels.nn.recurrent import GRU, LSTM, hard_sigmoid
@@ -347,17 +348,11 @@ def _recurrent(gates: int, source: LayerSource) -> Layers:
         layer = LSTM(of_inputs, of_state, added, gate)
     else:
         biases = bias if rows else np.stack([bias, np.zeros_like(bias)])
-        turned = (_reset_first(one) for one in (kernel, hidden, *biases))
+        turned = (reset_first(one) for one in (kernel, hidden, *biases))
         of_inputs, of_state, first, second = map(source.variable, turned)
         layer = GRU(of_inputs, of_state, first, second, gate, bool(rows))
     reverse = bool(source.get("go_backwards", False))
     return [RecurrentOutputs(layer, bool(source.get("return_sequences", False)), reverse)]
-
-
-def _reset_first(array: Array) -> Array:
-    """Return the gates reset, update, new of Keras' update, reset, new."""
-    update, reset, new = np.split(array, 3, axis=-1)
-    return np.concatenate([reset, update, new], axis=-1)
 
 
 def _sum(*xs: Tensor) -> Tensor:

@@ -53,9 +53,7 @@ def fold_affine(graph: Graph) -> tuple[int, int]:
         makers[node.outputs[0]] = maker
     for maker, affine in found.items():
         _take_in(graph, maker, affine)
-    count = len(graph.nodes) - len(kept)
-    graph.nodes = kept
-    return norms, count - norms
+    return norms, graph.keep(kept) - norms
 
 
 def uses_of(graph: Graph) -> dict[str, int]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.engine.tensors.scopes import keep
-from wgsl_kernels.onnx.types import PACKED_KINDS, carried, element_of
+from wgsl_kernels.engine.values.dtypes import itemsize
+from wgsl_kernels.onnx.types import CARRIERS, PACKED_KINDS, carried, codes_of, element_of
 from wgsl_kernels.ops.names import public_ops as ops
-from wgsl_kernels.ops.quantization.kinds import KINDS, packed
+from wgsl_kernels.ops.quantization.kinds import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,8 +61,7 @@ class Constant:
     def tensor(self) -> Tensor | Variable:
         """The tensor that carries it: the same one at each use, or made anew of its codes."""
         if self.is_packed and self.kind is not None:
-            rows = ops.widen(self.codes, kind=self.kind)[:, : self.array.shape[-1]]
-            return ops.reshape(rows, self.array.shape)
+            return ops.widen(self.codes, kind=self.kind, size=self.array.shape[-1])
         if self._tensor is None:
             self._tensor = keep(carried(self.array, self.name))
         return self._tensor
@@ -75,15 +73,18 @@ class Constant:
 
     @property
     def codes(self) -> Tensor:
-        """What packs its numbers, [rows, bytes], where rows are along the last axis."""
+        """What packs its numbers along the last axis."""
         if self._codes is None:
             assert self.kind is not None
-            rows = np.ascontiguousarray(self.array.reshape(-1, self.array.shape[-1]))
-            found = rows.view(np.uint8)
-            if KINDS[self.kind].bits < 8:
-                found = packed(found, KINDS[self.kind].bits)
-            self._codes = keep(ops.tensor(found))
+            self._codes = keep(ops.tensor(codes_of(self.array, self.kind)))
         return self._codes
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that it takes on a device."""
+        if self.is_packed and self.kind is not None:
+            return self.array[..., 0].size * KINDS[self.kind].bytes_of(self.array.shape[-1])
+        return self.array.size * itemsize(CARRIERS[element_of(self.array.dtype)])
 
     def keep_in(self, variable: Variable) -> None:
         """Have a variable be the value on a device from now on."""
@@ -172,6 +173,11 @@ class Graph:
         for node in self.nodes:
             yield from (name for name in node.reads() if name not in own)
         yield from (one.name for one in self.outputs if one.name not in own)
+
+    def keep(self, nodes: list[OnnxNode]) -> int:
+        """Have only some of the nodes, and return how many are gone."""
+        count, self.nodes = len(self.nodes) - len(nodes), nodes
+        return count
 
     def find_dead(self) -> None:
         """Set ``dead`` from the order of the nodes, here and in the graphs among attributes."""

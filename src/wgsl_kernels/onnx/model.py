@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,22 +12,26 @@ from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.execution.variables import Variable
+from wgsl_kernels.engine.observe.profile import evaluate, synchronize
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.tensors.watched_reads import tapes_within
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
 from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, host, run_graph
-from wgsl_kernels.onnx.types import CARRIERS, carried, element, numpy_type, released
+from wgsl_kernels.onnx.types import CARRIERS, element, entered, numpy_type, released
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode, ValueInfo
+
+_UNTRAINED = " The model's weights are no variables: load it with trainable=True."
 
 
 def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False) -> Model:
@@ -81,6 +86,7 @@ class Model:
                 if trainable:
                     constant.keep_in(ops.variable(constant.tensor, name=name))
                 self.parameters[name] = constant.tensor
+        self._untrained = "" if trainable else _UNTRAINED
         self.why_not_replayed = reason_not_replayed(graph)
         """Why calls are not replayed on backends that can do so, or None."""
         self._replayed = Captured(self._forward, is_checked=False)  # it does the same each time
@@ -128,6 +134,8 @@ class Model:
         now = context.current()
         is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
         given = self._taken(inputs, named, is_lent=not is_watched and now.watch is None)
+        for tape in tapes_within(now.interceptors):
+            tape.untrained = tape.untrained or self._untrained
         if self.why_not_replayed is None and not is_watched:
             return self._replayed(*given)
         return self._forward(*given)
@@ -143,10 +151,33 @@ class Model:
         found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
         return tuple(map(_tensors, found))
 
+    def _node_rows(
+        self, inputs: tuple[Any, ...], named: Mapping[str, Any]
+    ) -> list[tuple[Any, ...]]:
+        """Return the fields of a `LayerSummary` of the model, and of each node."""
+        calls: dict[OnnxNode | None, tuple[Any, float]] = {}
+        if inputs or named:
+
+            def note(node: OnnxNode, found: tuple[Any, ...], spent: float) -> None:
+                calls[node] = (_shapes(found), spent)
+
+            found = timed(self, note, *inputs, **named)
+            calls[None] = (_shapes(found), sum(spent for _, spent in calls.values()))
+        read = read_on_device(self._graph)
+
+        def row(path: str, kind: str, names: Iterable[str], node: OnnxNode | None) -> Any:
+            shapes, spent = calls.get(node, ((), None))
+            held = {name: read[name] for name in names if name in read}
+            size = sum(one.array.size for name, one in held.items() if name in self.parameters)
+            return path, kind, shapes, size, sum(one.nbytes for one in held.values()), spent
+
+        whole = row("", type(self).__name__, read, None)
+        return [whole, *(row(one.name, one.op, one.reads(), one) for one in self.nodes)]
+
     def _taken(
         self, inputs: tuple[Any, ...], named: Mapping[str, Any], *, is_lent: bool = False
     ) -> list[Any]:
-        """Return the inputs in order, checked, as tensors; see `carried` for ``is_lent``."""
+        """Return the inputs in order, checked, as tensors; see `entered` for ``is_lent``."""
         names = [one.name for one in self.inputs]
         if len(inputs) > len(names):
             raise ArgumentError(f"model: got {len(inputs)} inputs; want {', '.join(names)}.")
@@ -176,6 +207,34 @@ class Model:
         )
 
 
+def timed(
+    model: Model,
+    note: Callable[[OnnxNode, tuple[Any, ...], float], None],
+    *inputs: Any,
+    **named: Any,
+) -> tuple[Any, ...]:
+    """Trace a model, and note with each node the milliseconds until its outputs are there.
+
+    It runs twice, for all is compiled in the first run.
+    """
+    model.trace(lambda node, found: None, *inputs, **named)
+    synchronize()
+    began = time.perf_counter()
+
+    def timing(node: OnnxNode, found: tuple[Any, ...]) -> None:
+        nonlocal began
+        evaluate([one for one in found if isinstance(one, Tensor)])
+        synchronize()
+        note(node, found, 1000 * (time.perf_counter() - began))
+        began = time.perf_counter()
+
+    return model.trace(timing, *inputs, **named)
+
+
+def _shapes(found: Iterable[Any]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(one.shape) for one in found if hasattr(one, "shape"))
+
+
 def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
     """Return an input as a tensor, or a list of them."""
     if isinstance(value, (list, tuple)) and "seq(" in info.type:
@@ -194,7 +253,7 @@ def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
         array = np.asarray(value)
         if array.dtype.kind in "fiub" and array.dtype.name != element(info.type):
             array = _as_declared(array, info)
-        found = carried(array, f"model: input {info.name!r}", is_lent=is_lent)
+        found = entered(array, f"model: input {info.name!r}", is_lent=is_lent)
     if info.shape is not None:
         fits = len(info.shape) == found.ndim and all(
             not isinstance(n, int) or n == there

@@ -113,9 +113,7 @@ def _fold_constants(graph: Graph, fixed: set[str], narrow: Container[int]) -> in
             if name:
                 graph.constants[name] = Constant(name, array)
                 fixed.add(name)
-    count = len(graph.nodes) - len(kept)
-    graph.nodes = kept
-    return count
+    return graph.keep(kept)
 
 
 def _is_foldable(graph: Graph, node: OnnxNode, fixed: set[str]) -> bool:
@@ -155,10 +153,8 @@ def _drop_dead(graph: Graph) -> int:
         node.outputs = tuple(name if name in wanted else "" for name in node.outputs)
         wanted.update(node.reads())
         kept.append(node)
-    count = len(graph.nodes) - len(kept)
-    graph.nodes = kept[::-1]
     graph.constants = {name: one for name, one in graph.constants.items() if name in wanted}
-    return count
+    return graph.keep(kept[::-1])
 
 
 def _take_in_activations(graph: Graph) -> int:
@@ -175,9 +171,7 @@ def _take_in_activations(graph: Graph) -> int:
             continue
         maker.attrs["activation"] = "relu"
         maker.outputs = node.outputs
-    count = len(graph.nodes) - len(kept)
-    graph.nodes = kept
-    return count
+    return graph.keep(kept)
 
 
 def _lay_out_filters(graph: Graph) -> int:

@@ -16,6 +16,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.execution.host_tensors import of_lent
 from wgsl_kernels.engine.values.dtypes import OBJECTS
 from wgsl_kernels.ops.names import public_ops as ops
+from wgsl_kernels.ops.quantization.kinds import KINDS, packed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -141,13 +142,36 @@ def limits(name: str) -> tuple[int, int]:
     return max(low, -(1 << 31)), min(high, (1 << 31) - 1)
 
 
+def codes_of(array: Array, kind: str) -> Array:
+    """Return the bytes that pack numbers of a kind, along the last axis; see `widen`."""
+    found = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).view(np.uint8)
+    bits = KINDS[kind].bits
+    return packed(found, bits) if bits < 8 else found
+
+
+def entered(array: Array, what: str, *, is_lent: bool) -> Tensor:
+    """Return the tensor that carries an input; numbers of few bits are widened on its backend.
+
+    Args:
+        array: Of any of ONNX's element types, which `carried` may refuse.
+        what: What it is, for an error's text.
+        is_lent: Whether the tensor is for one run, which nothing records: see `of_lent`.
+    """
+    name = element_of(array.dtype)
+    kind = PACKED_KINDS.get(name)
+    if kind is None or CARRIERS[name] == name or not array.ndim or not array.size:
+        return carried(array, what, is_lent=is_lent)
+    codes = carried(codes_of(array, kind), is_lent=is_lent)
+    return ops.widen(codes, kind=kind, size=array.shape[-1])
+
+
 def carried(values: Any, what: str = "onnx", *, is_lent: bool = False) -> Tensor:
     """Return the tensor that carries an array of any of ONNX's element types.
 
     Args:
         values: An array, or what NumPy makes one of.
         what: What the array is, for an error's text.
-        is_lent: Whether the tensor is for one run, which nothing records: see `of_lent`.
+        is_lent: See `entered`.
 
     Raises:
         ArgumentError: Integers do not fit int32.

@@ -63,13 +63,15 @@ class GradientAccumulator:
         self._model = model
         found = self._variables()
         if not found:
-            raise ArgumentError(f"{_NAME}: model has no trainable variables.")
+            hint = getattr(self._model, "_untrained", "")
+            raise ArgumentError(f"{_NAME}: model has no trainable variables.{hint}")
         self.sums = [variable(zeros_like(one), trainable=False) for one in found]
         self.weight = variable(0.0, trainable=False)
         self._has_come = [False] * len(found)
 
     def _variables(self) -> list[Variable]:
-        return list(dict.fromkeys(Tree(_NAME, self._model, VARIABLES).leaves))
+        leaves = Tree(_NAME, self._model, VARIABLES).leaves
+        return list(filter(VARIABLES.everywhere, dict.fromkeys(leaves)))
 
     def update(self, gradients: Any, weight: TensorLike = 1.0) -> None:
         """Add the gradients of a batch.

@@ -154,7 +154,7 @@ def variable_grads(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tens
 
 
 def gradients_and_lines(f: Callable[[], Tensor], variables: Any = None) -> tuple[Tensor, Any, str]:
-    """Return what `variable_grads` does, and a sentence on the lines that read watched values."""
+    """Return what `variable_grads` does, and sentences on why there may be none."""
     function("variable_grads", "f", f)
     tree, chosen = (None, None)
     if variables is not None:
@@ -169,7 +169,7 @@ def gradients_and_lines(f: Callable[[], Tensor], variables: Any = None) -> tuple
         raise ShapeError(f"variable_grads: f gave shape {show(value.shape)}; want a scalar.")
     sources = list(tape.variables.values()) if chosen is None else chosen
     found = tape.backward([value], [_ones_like(value)], [one._id for one in sources])
-    read = lines_read(tape)
+    read = tape.untrained + lines_read(tape)
     if tree is not None:
         return value, tree.slopes([found.pop(one._id, None) for one in sources]), read
     return value, {one: found[one._id] for one in sources if one._id in found}, read
@@ -188,7 +188,9 @@ def variables_in(caller: str, given: Any) -> tuple[Tree | None, list[Variable]]:
     found = tree.leaves if tree else sequence(caller, "variables", given, "variables")
     for one in found:
         if not isinstance(one, Variable):
-            raise ArgumentError(f"{caller}: variables holds {shown(one)}; want variables.")
+            hint = " Of a model, load it with trainable=True." if isinstance(one, Tensor) else ""
+            hint = getattr(one, "_untrained", hint)
+            raise ArgumentError(f"{caller}: variables holds {shown(one)}; want variables.{hint}")
     return tree, found
 
 

@@ -20,9 +20,11 @@ class WatchingTape(ABC):
 
     Attributes:
         reads: The lines at which watched values were read, in order.
+        untrained: What a model said that ran and has no variables.
     """
 
     reads: dict[str, None]
+    untrained: str = ""
 
     @abstractmethod
     def watches(self, tensor: Tensor) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from wgsl_kernels.engine.environment.errors import DTypeError
 from wgsl_kernels.onnx.narrow import fit, rounded
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import device
+from wgsl_kernels.onnx.running import device, host
 from wgsl_kernels.onnx.types import BITS, FLOATS, element, numpy_type, released
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -52,9 +52,11 @@ def converted(x: Tensor, given: str, wanted: str, saturate: bool) -> Tensor:
     return fit(x, target)
 
 
-@operator("BitCast", host=(0,), reads=True)
-def bit_cast(node: OnnxNode, x: Array) -> Array:
-    """Return the bits of ``x`` as another type of as many bits; on the host."""
-    values = released(x, node.in_types[0])
-    kind = numpy_type(element(node.out_types[0]))
+@operator("BitCast", raw=True, reads=True)
+def bit_cast(node: OnnxNode, x: Any) -> Tensor | Array:
+    """Return the bits of ``x`` as another type of as many bits; those of floats on the host."""
+    given, wanted = node.in_types[0], node.out_types[0]
+    if {element(given), element(wanted)} <= {"bool", *BITS}:
+        return converted(device(x), given, wanted, saturate=False)
+    values, kind = released(host(x), given), numpy_type(element(wanted))
     return np.frombuffer(values.tobytes(), kind).reshape(values.shape)

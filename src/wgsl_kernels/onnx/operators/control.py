@@ -8,7 +8,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import device, host, stacked
+from wgsl_kernels.onnx.running import device, host, ints, stacked
 from wgsl_kernels.onnx.types import element, numpy_type
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -25,6 +25,10 @@ def _flag(x: Any) -> bool:
     return bool(np.ravel(host(x))[0])
 
 
+def _place(x: Any) -> int:
+    return ints(host(x))[0]
+
+
 @operator("If")
 def branch(node: OnnxNode, run: GraphRunner, condition: Any) -> tuple[Any, ...]:
     """Return what one of two graphs gives; the condition is read."""
@@ -37,7 +41,7 @@ def loop(
 ) -> tuple[Any, ...]:
     """Return the last state and all that each iteration gave; conditions are read."""
     body = node.attr("body")
-    most = None if trips is None else int(np.ravel(host(trips))[0])
+    most = None if trips is None else _place(trips)
     goes_on = condition is None or _flag(condition)
     count, number = len(state), 0
     scans: list[list[Any]] = [[] for _ in body.outputs[1 + count :]]
@@ -121,20 +125,10 @@ def scan_batches(node: OnnxNode, run: GraphRunner, lengths: Any, *given: Any) ->
     return tuple(stacked(one) for one in zip(*rows, strict=True))
 
 
-def _place(x: Any) -> int:
-    return int(np.ravel(host(x))[0])
-
-
-@operator("SequenceConstruct", raw=True)
+@operator("SequenceConstruct", "SequenceEmpty", raw=True)
 def construct(node: OnnxNode, *xs: Any) -> list[Any]:
     """Return a sequence of values."""
     return list(xs)
-
-
-@operator("SequenceEmpty", raw=True)
-def empty(node: OnnxNode) -> list[Any]:
-    """Return a sequence of nothing."""
-    return []
 
 
 @operator("SequenceLength", raw=True)
@@ -200,19 +194,7 @@ def sequence_map(node: OnnxNode, run: GraphRunner, *given: Any) -> tuple[list[An
     return tuple([row[i] for row in rows] for i in range(len(node.outputs)))
 
 
-@operator("Optional", raw=True)
-def optional(node: OnnxNode, x: Any = None) -> Any:
-    """Return ``x``, or nothing."""
-    return x
-
-
 @operator("OptionalHasElement", raw=True)
 def has_element(node: OnnxNode, x: Any = None) -> Array:
     """Return whether there is something, on the host."""
     return np.array(x is not None)
-
-
-@operator("OptionalGetElement", raw=True)
-def get_element(node: OnnxNode, x: Any) -> Any:
-    """Return what an optional value has."""
-    return x

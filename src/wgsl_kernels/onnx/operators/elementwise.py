@@ -57,9 +57,9 @@ for _name, _function in _MAPS.items():
     operator(_name)(_map(_function))
 
 
-@operator("Identity", raw=True)
-def identity(node: OnnxNode, x: Any) -> Any:
-    """Return ``x``, which may be a sequence."""
+@operator("Identity", "Optional", "OptionalGetElement", raw=True)
+def identity(node: OnnxNode, x: Any = None) -> Any:
+    """Return ``x``, which may be a sequence, or nothing."""
     return x
 
 
@@ -70,18 +70,12 @@ def celu(node: OnnxNode, x: Tensor) -> Tensor:
     return ops.maximum(x, 0.0) + ops.minimum(alpha * ops.expm1(x / alpha), 0.0)
 
 
-@operator("Clip", since=11)
+@operator("Clip")
 def clip(
     node: OnnxNode, x: Tensor, low: Tensor | None = None, high: Tensor | None = None
 ) -> Tensor:
-    """Return ``x`` between two bounds, which are inputs."""
-    return x if low is None and high is None else ops.clip(x, low, high)
-
-
-@operator("Clip")
-def clip_by_attributes(node: OnnxNode, x: Tensor) -> Tensor:
     """Return ``x`` between two bounds, which are attributes before version 11."""
-    low, high = node.attr("min"), node.attr("max")
+    low, high = node.attr("min", low), node.attr("max", high)
     return x if low is None and high is None else ops.clip(x, low, high)
 
 

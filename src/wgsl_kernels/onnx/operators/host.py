@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,13 +75,7 @@ def _slice(node: OnnxNode, x: Array, *bounds: Array | None) -> Array:
 
 
 def _fold(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    def run(node: OnnxNode, *xs: Array) -> Any:
-        found: Any = xs[0]
-        for one in xs[1:]:
-            found = function(found, one)
-        return np.asarray(found)
-
-    return run
+    return lambda node, *xs: np.asarray(functools.reduce(function, xs))
 
 
 _TABLE: Mapping[str, Callable[..., Any]] = {

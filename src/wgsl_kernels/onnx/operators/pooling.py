@@ -145,16 +145,8 @@ def _spatial(x: Tensor) -> tuple[int, ...]:
     return tuple(range(2, x.ndim))
 
 
-@operator("GlobalAveragePool")
-def global_mean(node: OnnxNode, x: Tensor) -> Tensor:
-    """Return the mean of each channel."""
-    return ops.mean(x, _spatial(x), keepdims=True)
-
-
-@operator("GlobalMaxPool")
-def global_max(node: OnnxNode, x: Tensor) -> Tensor:
-    """Return the largest of each channel."""
-    return ops.max(x, _spatial(x), keepdims=True)
+operator("GlobalAveragePool")(lambda node, x: ops.mean(x, _spatial(x), keepdims=True))
+operator("GlobalMaxPool")(lambda node, x: ops.max(x, _spatial(x), keepdims=True))
 
 
 @operator("GlobalLpPool")

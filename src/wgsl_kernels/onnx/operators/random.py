@@ -64,7 +64,7 @@ def multinomial(node: OnnxNode, x: Tensor) -> Tensor:
     return ops.multinomial(x, node.attr("sample_size"), generator=_generator(node))
 
 
-@operator("Dropout", since=12, host=(1, 2))
+@operator("Dropout", host=(1, 2))
 def dropout(
     node: OnnxNode, x: Tensor, ratio: Array | None = None, training: Array | None = None
 ) -> Any:
@@ -75,9 +75,3 @@ def dropout(
     drawn = ops.random_uniform(x.shape, generator=_generator(node))
     keep = drawn >= rate
     return (x * ops.astype(keep, x.dtype) * (1 / (1 - rate)), keep)[: node.wanted]
-
-
-@operator("Dropout")
-def dropout_of_inference(node: OnnxNode, x: Tensor) -> Any:
-    """Return ``x``, as before version 12."""
-    return (x, ops.ones(x.shape, "bool"))[: node.wanted]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -41,20 +43,17 @@ def _at(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> Tenso
 
 def _linear(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor]) -> Tensor:
     """Return images at places between elements, linearly along each axis."""
-    lows = [ops.floor(place) for place in places]
-    found = None
-    for corner in range(1 << len(places)):
-        at, weight = [], None
-        for i, (place, low) in enumerate(zip(places, lows, strict=True)):
-            upper = corner >> i & 1
-            part = place - low if upper else low + 1.0 - place
-            at.append(low + 1.0 if upper else low)
-            weight = part if weight is None else weight * part
-        assert weight is not None
-        term = _at(flat, lengths, at) * ops.expand_dims(weight, 1)
-        found = term if found is None else found + term
-    assert found is not None
-    return found
+    sides = []
+    for place in places:
+        low = ops.floor(place)
+        sides.append(((low, low + 1.0 - place), (low + 1.0, place - low)))
+
+    def term(corner: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+        at, weights = zip(*reversed(corner), strict=True)
+        weight = functools.reduce(ops.multiply, weights)
+        return _at(flat, lengths, at) * ops.expand_dims(weight, 1)
+
+    return functools.reduce(ops.add, map(term, itertools.product(*reversed(sides))))
 
 
 @operator("GridSample")
@@ -104,14 +103,13 @@ def _cubic(flat: Tensor, lengths: Sequence[int], places: Sequence[Tensor], folde
         [_cubic_weight(ops.abs(place - low - float(step))) for step in range(-1, 3)]
         for place, low in zip(places, lows, strict=True)
     ]
-    found = None
-    for row in range(4):
-        for column in range(4):
-            at = folded([lows[0] + (row - 1.0), lows[1] + (column - 1.0)])
-            term = _at(flat, lengths, at) * ops.expand_dims(weights[0][row] * weights[1][column], 1)
-            found = term if found is None else found + term
-    assert found is not None
-    return found
+
+    def term(place: tuple[int, ...]) -> Tensor:
+        at = folded([low + (step - 1.0) for low, step in zip(lows, place, strict=True)])
+        weight = weights[0][place[0]] * weights[1][place[1]]
+        return _at(flat, lengths, at) * ops.expand_dims(weight, 1)
+
+    return functools.reduce(ops.add, map(term, itertools.product(range(4), repeat=2)))
 
 
 def _cubic_weight(distance: Tensor) -> Tensor:

@@ -13,6 +13,8 @@ from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import OnnxNode
@@ -171,41 +173,29 @@ def pad(
     pairs = [(0, 0)] * x.ndim
     for i, axis in enumerate(along):
         pairs[axis] = (widths[i], widths[i + len(along)])
-    if any(n < 0 for pair in pairs for n in pair):
-        x = x[
-            tuple(
-                slice(max(0, -a), n - max(0, -b)) for n, (a, b) in zip(x.shape, pairs, strict=True)
-            )
-        ]
-        pairs = [(max(0, a), max(0, b)) for a, b in pairs]
     if node.attr("mode") != "constant":
-        return ops.pad(x, pairs, mode=node.attr("mode"))
+        return _framed(x, pairs, mode=node.attr("mode"))
     fill = node.attr("value", 0) if value is None else np.asarray(value).item()
-    return ops.pad(x, pairs, constant_value=fill)
+    return _framed(x, pairs, constant_value=fill)
+
+
+def _framed(x: Tensor, pairs: Sequence[tuple[int, int]], **options: Any) -> Tensor:
+    """Return ``x`` cut where widths are below 0, and padded where they are above."""
+    if any(n < 0 for pair in pairs for n in pair):
+        ends = zip(x.shape, pairs, strict=True)
+        x = x[tuple(slice(max(0, -a), n - max(0, -b)) for n, (a, b) in ends)]
+    return ops.pad(x, [(max(0, a), max(0, b)) for a, b in pairs], **options)
 
 
 @operator("CenterCropPad", host=(1,))
 def center_crop_pad(node: OnnxNode, x: Tensor, shape: Array) -> Tensor:
     """Return the middle of ``x``, cut or padded with zeros to the lengths asked for."""
-    wanted = ints(shape)
-    axes = [axis % x.ndim for axis in node.attr("axes") or range(x.ndim)]
-    for axis, length in zip(axes, wanted, strict=True):
-        there = x.shape[axis]
-        if there > length:
-            first = (there - length) // 2
-            x = x[
-                tuple(
-                    slice(first, first + length) if i == axis else slice(None)
-                    for i in range(x.ndim)
-                )
-            ]
-        elif there < length:
-            before = (length - there) // 2
-            x = ops.pad(
-                x,
-                [(before, length - there - before) if i == axis else (0, 0) for i in range(x.ndim)],
-            )
-    return x
+    pairs = [(0, 0)] * x.ndim
+    for axis, length in zip(node.attr("axes") or range(x.ndim), ints(shape), strict=True):
+        more = length - x.shape[axis]
+        before = int(more / 2)  # toward 0
+        pairs[axis] = (before, more - before)
+    return _framed(x, pairs)
 
 
 @operator("ConstantOfShape", host=(0,))

@@ -66,37 +66,34 @@ def _scatter_nd(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     w.since(16)
     if not ys[0].ndim:
         raise CannotSayError("into a scalar")
+    given = [_places(w, indices), _updates(w, indices, updates, ys[0])]
+    zeros = _zeros(w, ys[0].shape, ys[0].dtype)
+    return [w.emit("ScatterND", [zeros, *given], reduction="add")]
+
+
+def _places(w: ModelWriter, indices: Any) -> str:
+    """Return indices in rows."""
     places = w.cast(w.name(indices), "int64")
     if indices.ndim < 2:
         places = w.reshaped(places, (indices.size, 1))
-    given = w.reshaped(w.name(updates), (*_rows(indices), *_inner(indices, ys[0])))
-    zeros = _zeros(w, ys[0].shape, ys[0].dtype)
-    return [w.emit("ScatterND", [zeros, places, given], reduction="add")]
+    return places
 
 
-def _rows(indices: Any) -> tuple[int, ...]:
-    return tuple(indices.shape[:-1]) if indices.ndim > 1 else (indices.size,)
-
-
-def _inner(indices: Any, y: Any) -> tuple[int, ...]:
-    width = indices.shape[-1] if indices.ndim > 1 else 1
-    return tuple(y.shape[width:])
+def _updates(w: ModelWriter, indices: Any, updates: Any, y: Any) -> str:
+    """Return what is put at indices in rows."""
+    *rows, width = indices.shape if indices.ndim > 1 else (indices.size, 1)
+    return w.reshaped(w.name(updates), (*rows, *y.shape[width:]))
 
 
 def _update(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     into, indices, updates = xs
-    places = w.cast(w.name(indices), "int64")
-    if indices.ndim < 2:
-        places = w.reshaped(places, (indices.size, 1))
-    given = w.reshaped(w.name(updates), (*_rows(indices), *_inner(indices, ys[0])))
-    return [w.emit("ScatterND", [w.name(into), places, given])]
+    given = [_places(w, indices), _updates(w, indices, updates, ys[0])]
+    return [w.emit("ScatterND", [w.name(into), *given])]
 
 
 def _to_dense(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     indices, values, default = xs
-    places = w.cast(w.name(indices), "int64")
-    if indices.ndim < 2:
-        places = w.reshaped(places, (indices.size, 1))
+    places = _places(w, indices)
     count = indices.shape[0] if indices.ndim else 1
     given = w.emit("Expand", [w.name(values), w.ints([count])])
     into = w.emit("Expand", [w.name(default), w.ints(ys[0].shape)])

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.saving.graph_writer import Rule
 
 
-def _axes(attrs: Attrs, ndim: int) -> list[int]:
+def reduced_axes(attrs: Attrs, ndim: int) -> list[int]:
+    """Return the axes that a reduction's attributes name, counted from the first."""
     given = attrs.get("axis", attrs.get("reduction_indices"))
     if given is None:
         return list(range(ndim))
@@ -28,7 +29,7 @@ def _reduction(op: str) -> Rule:
         x = w.cast(w.name(xs[0]), "int32" if logical else ys[0].dtype, xs[0].dtype)
         if xs[0].size == 0:
             raise CannotSayError("of no elements")
-        axes = _axes(attrs, xs[0].ndim)
+        axes = reduced_axes(attrs, xs[0].ndim)
         if axes:
             x = w.reduced(kind, x, axes, keep=bool(attrs.get("keep_dims")))
         return [w.cast(x, "bool", "int32") if logical else x]

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.rules.writer import Attrs, ModelWriter, Values
     from wgsl_kernels.onnx.saving.graph_writer import Rule
 
+MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 _PAST = 1 << 62
 """Beyond the end of any axis."""
 

@@ -16,6 +16,7 @@ from wgsl_kernels.onnx.saving.tracing import CannotSayError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from wgsl_kernels.engine.values.windows import Sliding
     from wgsl_kernels.onnx.rules.writer import Attrs, ModelWriter, Values
     from wgsl_kernels.onnx.saving.graph_writer import Rule
 
@@ -38,15 +39,23 @@ def activated(w: ModelWriter, x: str, xs: Values, attrs: Attrs) -> str:
     return w.emit(_ACTIVATIONS[name], [x]) if _ACTIVATIONS[name] else x
 
 
-def _window(attrs: Attrs, shape: Sequence[int], size: Sequence[int]) -> dict[str, Any]:
-    """Return the attributes of a window over images; its padding in numbers."""
+def sliding_window(attrs: Attrs, shape: Sequence[int], size: Sequence[int]) -> Sliding:
+    """Return how a window moves over images.
+
+    Raises:
+        CannotSayError: There are no elements, or the outputs are counted otherwise.
+    """
     if 0 in shape or 0 in size:
         raise CannotSayError("of no elements")
     if attrs.get("dim_rounding_mode") not in (None, "floor"):
         raise CannotSayError(f"with dim_rounding_mode {attrs['dim_rounding_mode']!r}")
     given = {name: attrs[name] for name in ("dilations", "data_format") if name in attrs}
-    sliding = slide("save", tuple(shape), size, strides=attrs["strides"], pad=attrs["pad"], **given)
-    axes = sliding.axes
+    return slide("save", tuple(shape), size, strides=attrs["strides"], pad=attrs["pad"], **given)
+
+
+def _window(attrs: Attrs, shape: Sequence[int], size: Sequence[int]) -> dict[str, Any]:
+    """Return the attributes of a window over images; its padding in numbers."""
+    axes = sliding_window(attrs, shape, size).axes
     return {
         "kernel_shape": list(size),
         "strides": [axis.stride for axis in axes],

@@ -18,6 +18,7 @@ import numpy as np
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.attributes import examples
+from wgsl_kernels.onnx.saving.reshapes import without_reshapes
 from wgsl_kernels.onnx.saving.tracing import trace
 from wgsl_kernels.wgsl.errors.words import shown
 
@@ -85,9 +86,23 @@ def write_function(
     found = examples(target.caller, f, inputs)
     given = {name: tensor(value) for name, value in found.items()}
     axes = _Axes.of(target.caller, given, dynamic_axes)
+    try:
+        return _written(target, f, given, axes, without_reshapes)
+    except ArgumentError:
+        if not axes.lengths:
+            raise
+    return _written(target, f, given, axes, lambda traced: traced)  # all have the same calls
 
+
+def _written(
+    target: GraphFormat,
+    f: Callable[..., Any],
+    given: Mapping[str, Tensor],
+    axes: _Axes,
+    simplified: Callable[[FunctionTrace], FunctionTrace],
+) -> WrittenGraph:
     def written(at: Mapping[str, Tensor]) -> GraphWriter:
-        traced = trace(target.caller, f, at, target.rules, target.compositions)
+        traced = simplified(trace(target.caller, f, at, target.rules, target.compositions))
         return target.writer(traced).write(target.rules, target.caller, target.format)
 
     first = written(given)
@@ -117,6 +132,7 @@ def write_function(
     return WrittenGraph(graph, _varying_dims("", axes, [one.inputs for one in runs]), dims)
 
 
+@dataclass(frozen=True)
 class _Axes:
     """The axes that vary.
 
@@ -125,9 +141,8 @@ class _Axes:
         lengths: Those of the examples.
     """
 
-    def __init__(self, places: Mapping[str, Sequence[tuple[str, int]]], lengths: Lengths) -> None:
-        self.places = places
-        self.lengths = lengths
+    places: Mapping[str, Sequence[tuple[str, int]]]
+    lengths: Lengths
 
     @classmethod
     def of(cls, caller: str, given: Mapping[str, Tensor], asked: Any) -> _Axes:
@@ -211,28 +226,28 @@ class _TracedGraph(NamedTuple):
     arrays: Mapping[str, Array]
     inputs: Mapping[str, GraphValue]
     outputs: Mapping[str, GraphValue]
+    sources: Sequence[str]
 
     @classmethod
     def of(cls, writer: GraphWriter, known: Mapping[str, Array]) -> _TracedGraph:
         """Return what is compared, of which constants that are known, too, are not kept twice."""
+        traced = writer.traced
+        sources = [writer.name(one) for one in traced.outputs.values()]
         arrays = {name: one.array for name, one in writer.constants.items()}
         for name, array in arrays.items():
             if name in known and _same(known[name], array):
                 arrays[name] = known[name]
-        traced = writer.traced
-        return cls(writer.nodes, arrays, traced.inputs, traced.outputs)
+        return cls(writer.nodes, arrays, traced.inputs, traced.outputs, sources)
 
 
+@dataclass(frozen=True)
 class _Comparison:
     """The graphs of runs at several lengths, of which the first is the one to write."""
 
-    def __init__(
-        self, caller: str, axes: _Axes, first: GraphWriter, runs: Sequence[_TracedGraph]
-    ) -> None:
-        self._caller = caller
-        self._axes = axes
-        self._runs = runs
-        self._first = first
+    _caller: str
+    _axes: _Axes
+    _first: GraphWriter
+    _runs: Sequence[_TracedGraph]
 
     def graph(self) -> GraphWriter:
         """Return the first graph, in which what differs from the others is computed.
@@ -260,6 +275,8 @@ class _Comparison:
                 for name, value in a.attrs.items():
                     if value != b.attrs.get(name):
                         raise self._refused(a.call, f"{name} is {value}", lengths, b.attrs[name])
+            if other.sources != self._runs[0].sources:
+                raise self._refused("an output", "not the same kernels run", lengths)
 
     def _refused(self, call: str, what: str, lengths: Lengths, there: Any = "") -> ArgumentError:
         first = _said(self._axes.to_try()[0])

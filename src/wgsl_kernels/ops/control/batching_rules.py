@@ -354,16 +354,15 @@ def _multinomial(call: BatchedCall) -> Result | None:
     return call.per_example(call.run(logits, call.inputs[1]))
 
 
+MAPS = (
+    *declared,
+    *("Cast", "ClipByValue", "ComplexAbs", "CopySign", "Elu", "FloorDiv", "Identity", "Imag"),
+    *("LeakyRelu", "NextAfter", "OnesLike", "Polygamma", "Prelu", "Real", "Select", "Step"),
+    "ZerosLike",
+)
+"""Kernels whose inputs, broadcast, give one element each of the output."""
 RULES: dict[str, Rule] = {
-    **dict.fromkeys(
-        [
-            *declared,
-            *("Cast", "ClipByValue", "ComplexAbs", "CopySign", "Elu", "FloorDiv", "Identity"),
-            *("Imag", "LeakyRelu", "NextAfter", "OnesLike", "Polygamma", "Prelu", "Real", "Select"),
-            *("Step", "ZerosLike"),
-        ],
-        _elementwise,
-    ),
+    **dict.fromkeys(MAPS, _elementwise),
     **dict.fromkeys(["Complex", "EluGrad"], _alike),
     "FusedBatchNorm": _normalized,
     **{
