@@ -12,7 +12,7 @@ import pytest
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU
 from wgsl_kernels.backends.webgpu.devices import adapters
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.devices.mapping import MAPPED_BYTES, HostAccess
+from wgsl_kernels.backends.webgpu.devices.mapping import READ_BYTES, HostAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,7 @@ ADD = """
 fn main(@builtin(global_invocation_id) id: vec3<u32>) { y[id.x] = x[id.x] + amount; }
 """
 BINDINGS: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"), (2, "uniform"))
-COUNT = MAPPED_BYTES // 4
+COUNT = READ_BYTES // 4
 
 
 @pytest.fixture(params=["by its own rules", "by those of a GPU"])
@@ -89,8 +89,8 @@ def test_long_and_short_reads_come_together(device: Device) -> None:
     long, short = device.peek([(x, 8 * COUNT), (x, 8)])
     assert long.view(np.uint32).tolist() == list(range(2 * COUNT))
     assert short.view(np.uint32).tolist() == [0, 1]
-    part = device.read(x, 7, MAPPED_BYTES + 2)
-    assert part.tobytes() == long.tobytes()[7 : MAPPED_BYTES + 9]
+    part = device.read(x, 7, READ_BYTES + 2)
+    assert part.tobytes() == long.tobytes()[7 : READ_BYTES + 9]
 
 
 @pytest.mark.parametrize("is_mapped", [True, False])

@@ -18,7 +18,13 @@ from weakref import ref
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
-from wgsl_kernels.backends.webgpu.devices.mapping import FEATURE, MAPPED_BYTES, USAGE, HostAccess
+from wgsl_kernels.backends.webgpu.devices.mapping import (
+    FEATURE,
+    READ_BYTES,
+    USAGE,
+    WRITTEN_BYTES,
+    HostAccess,
+)
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
 from wgsl_kernels.engine.environment.errors import (
@@ -204,7 +210,7 @@ class Recorder:
         """Write bytes (a multiple of 4) into a block, after all that was recorded before."""
         if block.epoch == self.epoch and self.records:
             self.submit()  # the queue runs writes before everything not yet submitted
-        mapping = self._mapping if data.nbytes >= MAPPED_BYTES else None
+        mapping = self._mapping if data.nbytes >= WRITTEN_BYTES else None
         try:
             if mapping is not None and max(block.epoch, block.written) < self._done:
                 mapping.write(block.buffer, offset, data)
@@ -226,11 +232,11 @@ class Recorder:
     def read(self, pieces: Sequence[Piece]) -> list[Bytes]:
         """Submit what is recorded, wait for it, and return the bytes of each piece."""
         mapping = self._mapping
-        if mapping is not None and any(one.nbytes >= MAPPED_BYTES for one in pieces):
-            short = [one if one.nbytes < MAPPED_BYTES else one._replace(nbytes=4) for one in pieces]
+        if mapping is not None and any(one.nbytes >= READ_BYTES for one in pieces):
+            short = [one if one.nbytes < READ_BYTES else one._replace(nbytes=4) for one in pieces]
             found = self.read(short)  # which waits for all
             for at, one in enumerate(pieces):
-                if one.nbytes >= MAPPED_BYTES:
+                if one.nbytes >= READ_BYTES:
                     found[at] = self._read_mapped(mapping, one)
             return found
         total = sum(piece.nbytes for piece in pieces)
