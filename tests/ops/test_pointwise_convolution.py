@@ -67,6 +67,16 @@ def test_they_sum_the_same(
     assert products == ([y.shape] if fits and not is_reversed else [])
 
 
+@pytest.mark.parametrize("images", [1, 2])
+def test_groups_are_products_of_their_own(images: int, products: list[tuple[int, ...]]) -> None:
+    x, filter = drawn(images, 6, 8, 8), drawn(1, 1, 2, 12)
+    with wk.use_backend("webgpu"), wk.config.using(small_ops="device"):
+        y = wk.conv2d(x, filter, data_format="NCHW", groups=3).numpy()
+    parts = [summed(x[:, 2 * g : 2 * g + 2], filter[..., 4 * g : 4 * g + 4]) for g in range(3)]
+    np.testing.assert_allclose(y, np.concatenate(parts, axis=1), rtol=1e-5, atol=1e-6)
+    assert products == [y.shape]
+
+
 @pytest.mark.parametrize("options", [{"strides": 2}, {"pad": 1}], ids=str)
 def test_windows_that_skip_or_leave_the_image_are_not(
     options: dict[str, Any], products: list[tuple[int, ...]]

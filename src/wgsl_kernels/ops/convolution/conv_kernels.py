@@ -147,8 +147,8 @@ def convolved_webgpu(
             return convolved_webgpu(gpu, own, x, filter, groups)
 
         return in_parts(gpu, part, x, filter, shape, cut)
-    if groups == 1 and _is_product_of_matrices(sliding, x):
-        return _matrices_webgpu(gpu, x, filter, shape, dtype)
+    if _is_product_of_matrices(sliding, x):
+        return _matrices_webgpu(gpu, x, filter, shape, groups, dtype)
     product, fields = _forward_product(x, filter.shape, sliding, groups)
     return multiply(
         gpu,
@@ -164,7 +164,7 @@ def convolved_webgpu(
 
 
 def _is_product_of_matrices(sliding: Sliding, x: GpuArray) -> bool:
-    """Say whether each image, its channels first, is a matrix that the filter is multiplied with.
+    """Say whether each image, its channels first, is matrices that the filter is multiplied with.
 
     Its places lie side by side then, and so do the result's: they are read and written in fours,
     where as rows of a product they would be read and written one by one. As such, though, those of
@@ -181,14 +181,24 @@ def _is_product_of_matrices(sliding: Sliding, x: GpuArray) -> bool:
 
 
 def _matrices_webgpu(
-    gpu: Gpu, x: GpuArray, filter: GpuArray, shape: Shape, dtype: DType | None
+    gpu: Gpu, x: GpuArray, filter: GpuArray, shape: Shape, groups: int, dtype: DType | None
 ) -> GpuArray:
     """Return images convolved with a filter of one place, as products of matrices."""
     channels, out_channels = filter.shape[-2:]
+    along, across = filter.strides[-2:]
+    cols = out_channels // groups
+    by_image, by_channel = x.strides[:2]
     places = math.prod(x.shape[2:])
-    images = gpu.view(x, (*x.shape[:2], places), (*x.strides[:2], 1), x.offset)
-    rows = gpu.view(filter, (channels, out_channels), filter.strides[-2:], filter.offset)
-    y = product_webgpu(gpu, rows, images, True, False, dtype or x.dtype)
+    images = gpu.view(
+        x,
+        (x.shape[0], groups, channels, places),
+        (by_image, channels * by_channel, by_channel, 1),
+        x.offset,
+    )
+    filters = gpu.view(
+        filter, (groups, channels, cols), (cols * across, along, across), filter.offset
+    )
+    y = product_webgpu(gpu, filters, images, True, False, dtype or x.dtype)
     return gpu.view(y, shape, row_major(shape), 0)
 
 
