@@ -382,12 +382,7 @@ class Policy:
 
     @property
     def maps_memory(self) -> bool:
-        """Whether the host reads and writes the buffers of shaders where they lie.
-
-        A software adapter's memory is the host's. To write 4 MiB took 0.10 ms in place of 0.27, to
-        read them 0.10 in place of 0.35 (Mesa 25, 2026-11-27). On a GPU such memory is slow to its
-        shaders. OpenGL has no such buffers.
-        """
+        """Whether the host reads and writes shaders' buffers where they lie (decision 162)."""
         return self._is_software and not self.has_one_context
 
     @property

@@ -153,12 +153,6 @@ def _direct_calls() -> NativeCalls:
         return int(in_one(call, sent))
 
     gpu_error = _gpu_error()
-
-    def unmap(buffer: Any) -> None:
-        with suppress(gpu_error):  # it is not mapped
-            checked.wgpuBufferUnmap(buffer._internal)
-        buffer._map_state = "unmapped"
-
     put = checked.wgpuQueueWriteBuffer
     offset_type = _type(ffi, lib.wgpuComputePassEncoderSetBindGroup, 4)
     return NativeCalls(
@@ -178,7 +172,7 @@ def _direct_calls() -> NativeCalls:
         poll=partial(_poll, ffi, lib),
         map_for_reading=_direct_mapping(ffi, lib, lib.WGPUMapMode_Read),
         map_for_writing=_direct_mapping(ffi, lib, lib.WGPUMapMode_Write),
-        unmap=unmap,
+        unmap=partial(_unmap, checked, gpu_error),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
 
@@ -203,6 +197,12 @@ def _type(ffi: Any, function: Any, number: int) -> Any:
 def _poll(ffi: Any, lib: Any, device: Any, number: int | None) -> None:
     at = ffi.NULL if number is None else ffi.new("WGPUSubmissionIndex *", number)
     lib.wgpuDevicePoll(device._internal, True, at)
+
+
+def _unmap(checked: Any, gpu_error: type[Exception], buffer: Any) -> None:
+    with suppress(gpu_error):  # it is not mapped
+        checked.wgpuBufferUnmap(buffer._internal)
+    buffer._map_state = "unmapped"
 
 
 def _direct_mapping(ffi: Any, lib: Any, mode: int) -> MapBuffer:
