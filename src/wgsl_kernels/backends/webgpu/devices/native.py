@@ -117,7 +117,6 @@ def _direct_calls() -> NativeCalls:
     native: Any = importlib.import_module("wgpu.backends.wgpu_native")
     ffi, lib = native.ffi, native.lib
     checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
-
     encoder_form = ffi.new(_type(ffi, lib.wgpuDeviceCreateCommandEncoder, 1))
     pass_form = ffi.new(_type(ffi, lib.wgpuCommandEncoderBeginComputePass, 1))
     form = ffi.new(_type(ffi, lib.wgpuCommandEncoderFinish, 1))
@@ -152,12 +151,11 @@ def _direct_calls() -> NativeCalls:
         call = partial(lib.wgpuQueueSubmitForIndex, queue._internal, 1, commands)
         return int(in_one(call, sent))
 
-    gpu_error = _gpu_error()
     put = checked.wgpuQueueWriteBuffer
     offset_type = _type(ffi, lib.wgpuComputePassEncoderSetBindGroup, 4)
     return NativeCalls(
         direct=True,
-        gpu_error=gpu_error,
+        gpu_error=_gpu_error(),
         handle=lambda resource: resource._internal,
         offsets=lambda offset: ffi.new(offset_type, offset),
         no_offset=ffi.NULL,
@@ -172,7 +170,7 @@ def _direct_calls() -> NativeCalls:
         poll=partial(_poll, ffi, lib),
         map_for_reading=_direct_mapping(ffi, lib, lib.WGPUMapMode_Read),
         map_for_writing=_direct_mapping(ffi, lib, lib.WGPUMapMode_Write),
-        unmap=partial(_unmap, checked, gpu_error),
+        unmap=partial(_unmap, checked, _gpu_error()),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
 
