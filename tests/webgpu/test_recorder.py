@@ -182,7 +182,10 @@ def test_an_upload_in_between_lands_in_between(device: Device, add: Pipeline) ->
     assert floats(device, z) == [2.0, 101.0, 2.0, 2.0]
 
 
-def test_many_uploads_are_submitted_so_that_staging_is_freed(device: Device) -> None:
+def test_many_uploads_are_submitted_so_that_staging_is_freed(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device._recorder, "_mapping", None)
     storage = device.storage(4 << 20)
     values = np.zeros(4 << 20, np.uint8)
     before = device.submits
@@ -271,7 +274,10 @@ def test_a_read_that_was_interrupted_leaves_the_device_usable(
     assert floats(device, storage) == [0.0, 1.0, 2.0, 3.0]
 
 
-def test_reads_of_many_sizes_keep_two_staging_buffers(device: Device) -> None:
+def test_reads_of_many_sizes_keep_two_staging_buffers(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(device._recorder, "_mapping", None)
     storage = device.storage(1 << 20)
     for nbytes in (4, 1 << 17, 1 << 19, 4, 1 << 20, 1 << 18):
         device.read(storage, 0, nbytes)

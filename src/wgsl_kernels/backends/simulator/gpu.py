@@ -219,6 +219,8 @@ CALLS = NativeCalls(
     writer=_writer,
     poll=lambda device, number: None,
     map_for_reading=lambda device, buffer, nbytes, wait: memoryview(buffer.bytes[:nbytes]),
+    map_for_writing=lambda device, buffer, nbytes, wait: memoryview(buffer.bytes[:nbytes]),
+    unmap=NumpyBuffer.unmap,
     timestamp_period=lambda queue: 1.0,
 )
 """The calls of the hot path."""

@@ -20,7 +20,7 @@ from wgsl_kernels.backends.cpu.windows.convolution import (
     input_gradient_cpu,
 )
 from wgsl_kernels.backends.cpu.windows.groups import grouped_cpu
-from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
+from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, is_row_major, row_major
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
@@ -40,6 +40,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
 )
 from wgsl_kernels.engine.values.windows import slide
 from wgsl_kernels.ops.convolution.windows import fields_of, shader_axes
+from wgsl_kernels.ops.linear_algebra.matrix import product_webgpu
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +55,9 @@ if TYPE_CHECKING:
 FORWARD = "operands/conv_window.wesl"
 TO_FILTER = "operands/conv_filter_gradient.wesl"
 TO_INPUT = "operands/conv_input_gradient.wesl"
+
+LEAST_PLACES = 64
+"""Places of an image that fill the widest tile of a product."""
 
 
 def declare_kernels(kind: Convolution) -> Callable[..., Array]:
@@ -143,6 +147,8 @@ def convolved_webgpu(
             return convolved_webgpu(gpu, own, x, filter, groups)
 
         return in_parts(gpu, part, x, filter, shape, cut)
+    if _is_product_of_matrices(sliding, x):
+        return _matrices_webgpu(gpu, x, filter, shape, groups, dtype)
     product, fields = _forward_product(x, filter.shape, sliding, groups)
     return multiply(
         gpu,
@@ -155,6 +161,45 @@ def convolved_webgpu(
         layout=_forward_layout(x, filter, sliding, groups),
         configuration=shader_axes(sliding, groups),
     )
+
+
+def _is_product_of_matrices(sliding: Sliding, x: GpuArray) -> bool:
+    """Say whether each image, its channels first, is matrices that the filter is multiplied with.
+
+    Its places lie side by side then, and so do the result's: they are read and written in fours,
+    where as rows of a product they would be read and written one by one. As such, though, those of
+    all images together fill tiles.
+    """
+    places = math.prod(axis.out for axis in sliding.axes)
+    return (
+        sliding.is_channels_first
+        and places % 4 == 0
+        and (sliding.batch == 1 or places >= LEAST_PLACES)
+        and all(axis.window == axis.stride == 1 and axis.size == axis.out for axis in sliding.axes)
+        and is_row_major(x.shape[2:], x.strides[2:])
+    )
+
+
+def _matrices_webgpu(
+    gpu: Gpu, x: GpuArray, filter: GpuArray, shape: Shape, groups: int, dtype: DType | None
+) -> GpuArray:
+    """Return images convolved with a filter of one place, as products of matrices."""
+    channels, out_channels = filter.shape[-2:]
+    along, across = filter.strides[-2:]
+    cols = out_channels // groups
+    by_image, by_channel = x.strides[:2]
+    places = math.prod(x.shape[2:])
+    images = gpu.view(
+        x,
+        (x.shape[0], groups, channels, places),
+        (by_image, channels * by_channel, by_channel, 1),
+        x.offset,
+    )
+    filters = gpu.view(
+        filter, (groups, channels, cols), (cols * across, along, across), filter.offset
+    )
+    y = product_webgpu(gpu, filters, images, True, False, dtype or x.dtype)
+    return gpu.view(y, shape, row_major(shape), 0)
 
 
 def _channels(sliding: Sliding) -> int:

@@ -381,6 +381,11 @@ class Policy:
         return not self._is_software
 
     @property
+    def maps_memory(self) -> bool:
+        """Whether the host reads and writes shaders' buffers where they lie (decision 162)."""
+        return self._is_software and not self.has_one_context
+
+    @property
     def memory_limit(self) -> int | None:
         """Bytes that all buffers may take together by default; None where the driver says.
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
-from wgsl_kernels.backends.webgpu.adapter.policy import preference
+from wgsl_kernels.backends.webgpu.adapter.policy import policy_of, preference
+from wgsl_kernels.backends.webgpu.devices.mapping import FEATURE
 from wgsl_kernels.backends.webgpu.devices.threads import in_thread
 from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -91,7 +92,8 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
 
 def request_device(choice: AdapterChoice) -> Any:
     """Return a device of the adapter, with those of the features we want that it has."""
-    present = [name for name in WANTED_FEATURES if name in choice.info.features]
+    wanted = (*WANTED_FEATURES, FEATURE) if policy_of(choice.info).maps_memory else WANTED_FEATURES
+    present = [name for name in wanted if name in choice.info.features]
     limits = limits_to_request(choice.info)
 
     def request() -> Any:

@@ -383,7 +383,8 @@ class Device:
 
     def _create_buffer(self, nbytes: int, label: str) -> Any:
         try:
-            return self._device.create_buffer(label=label, size=nbytes, usage=STORAGE_USAGE)
+            usage = STORAGE_USAGE | self._recorder.mapped_usage
+            return self._device.create_buffer(label=label, size=nbytes, usage=usage)
         except self._calls.gpu_error as error:
             if type(error).__name__ == "GPUOutOfMemoryError":
                 raise OutOfMemoryError(str(error)) from None

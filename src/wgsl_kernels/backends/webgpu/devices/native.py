@@ -8,6 +8,7 @@ checks around each call.
 from __future__ import annotations
 
 import importlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from operator import call
@@ -31,6 +32,8 @@ Poll: TypeAlias = "Callable[[int | None], None]"
 """Waits until a device is done with a submission, by its number, or with all of them."""
 Wait: TypeAlias = "Callable[[Poll], None]"
 """Waits until a device is done with all, given how to wait in a call that nothing can end."""
+MapBuffer: TypeAlias = "Callable[[Any, Any, int, Wait], memoryview]"
+"""Takes a device, one of its buffers, how many bytes of it, and how to wait; returns the bytes."""
 
 SPINS = 40
 """How often a device is asked before it is waited for in a thread: 0.1 ms, as the thread costs."""
@@ -42,7 +45,8 @@ class NativeCalls:
 
     ``gpu_error`` is what wgpu raises; ``writer`` takes a queue and a buffer, and returns what
     writes at its start, given what ``pinned`` gave for the bytes, and how many of them; ``send``
-    takes a queue, a finished command buffer, and what notes that it was submitted.
+    takes a queue, a finished command buffer, and what notes that it was submitted; ``unmap`` takes
+    a buffer that is mapped, or about to be, or neither.
     """
 
     direct: bool
@@ -59,7 +63,9 @@ class NativeCalls:
     pinned: Callable[[bytearray], Any]
     writer: Callable[[Any, Any], Callable[[Any, int], None]]
     poll: Callable[[Any, int | None], None]
-    map_for_reading: Callable[[Any, Any, int, Wait], memoryview]
+    map_for_reading: MapBuffer
+    map_for_writing: MapBuffer
+    unmap: Callable[[Any], None]
     timestamp_period: Callable[[Any], float]
 
 
@@ -100,7 +106,9 @@ def method_calls() -> NativeCalls:
             lambda data, nbytes: queue.write_buffer(buffer, 0, data[:nbytes])
         ),
         poll=_poll_by_method,
-        map_for_reading=_map_by_method,
+        map_for_reading=partial(_map_by_method, "READ"),
+        map_for_writing=partial(_map_by_method, "WRITE"),
+        unmap=lambda buffer: buffer.unmap() if buffer.map_state == "mapped" else None,
         timestamp_period=lambda queue: 1.0,
     )
 
@@ -109,7 +117,6 @@ def _direct_calls() -> NativeCalls:
     native: Any = importlib.import_module("wgpu.backends.wgpu_native")
     ffi, lib = native.ffi, native.lib
     checked: Any = importlib.import_module("wgpu.backends.wgpu_native._api").libf
-
     encoder_form = ffi.new(_type(ffi, lib.wgpuDeviceCreateCommandEncoder, 1))
     pass_form = ffi.new(_type(ffi, lib.wgpuCommandEncoderBeginComputePass, 1))
     form = ffi.new(_type(ffi, lib.wgpuCommandEncoderFinish, 1))
@@ -161,7 +168,9 @@ def _direct_calls() -> NativeCalls:
         pinned=ffi.from_buffer,
         writer=lambda queue, buffer: partial(put, queue._internal, buffer._internal, 0),
         poll=partial(_poll, ffi, lib),
-        map_for_reading=_direct_mapping(ffi, lib),
+        map_for_reading=_direct_mapping(ffi, lib, lib.WGPUMapMode_Read),
+        map_for_writing=_direct_mapping(ffi, lib, lib.WGPUMapMode_Write),
+        unmap=partial(_unmap, checked, _gpu_error()),
         timestamp_period=lambda queue: float(lib.wgpuQueueGetTimestampPeriod(queue._internal)),
     )
 
@@ -188,7 +197,13 @@ def _poll(ffi: Any, lib: Any, device: Any, number: int | None) -> None:
     lib.wgpuDevicePoll(device._internal, True, at)
 
 
-def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int, Wait], memoryview]:
+def _unmap(checked: Any, gpu_error: type[Exception], buffer: Any) -> None:
+    with suppress(gpu_error):  # it is not mapped
+        checked.wgpuBufferUnmap(buffer._internal)
+    buffer._map_state = "unmapped"
+
+
+def _direct_mapping(ffi: Any, lib: Any, mode: int) -> MapBuffer:
     made: list[_Answer] = []  # for ever: after an interrupt wgpu may still call one
     free: list[_Answer] = []
 
@@ -201,10 +216,10 @@ def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int, Wait], memor
         made.append(_Answer(info, words, noting))
         return made[-1]
 
-    def map_for_reading(device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
+    def map_buffer(device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
         answer = free.pop() if free else new_answer()
         _ANSWER.pack_into(answer.words, 0, 0, False, False, False)
-        lib.wgpuBufferMapAsync(buffer._internal, lib.WGPUMapMode_Read, 0, nbytes, answer.info[0])
+        lib.wgpuBufferMapAsync(buffer._internal, mode, 0, nbytes, answer.info[0])
         status = 0
         for _ in range(SPINS):
             lib.wgpuDevicePoll(device._internal, False, ffi.NULL)
@@ -221,7 +236,7 @@ def _direct_mapping(ffi: Any, lib: Any) -> Callable[[Any, Any, int, Wait], memor
         buffer._map_state = "mapped"
         return memoryview(ffi.buffer(pointer, nbytes))
 
-    return map_for_reading
+    return map_buffer
 
 
 class _Answer(NamedTuple):
@@ -263,8 +278,8 @@ def _poll_by_method(device: Any, number: int | None) -> None:
     device.queue.on_submitted_work_done_sync()
 
 
-def _map_by_method(device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
-    wait(lambda number: None if number == 0 else buffer.map_sync("READ", 0, nbytes))
+def _map_by_method(mode: str, device: Any, buffer: Any, nbytes: int, wait: Wait) -> memoryview:
+    wait(lambda number: None if number == 0 else buffer.map_sync(mode, 0, nbytes))
     return memoryview(buffer.read_mapped(0, nbytes, copy=False))
 
 

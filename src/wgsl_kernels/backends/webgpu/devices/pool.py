@@ -29,13 +29,14 @@ REMEMBERED_SIZES = 4096
 class Block:
     """One wgpu buffer and what is known of it.
 
-    ``epoch`` is the batch that last used it, ``keys`` the cached bind groups that name it, ``free``
-    the heap of free buffers of its class.
+    ``epoch`` is the batch that last used it, ``written`` the one before which the queue last wrote
+    into it, ``keys`` the cached bind groups that name it, ``free`` the heap of free buffers of its
+    class.
     """
 
     __slots__ = (
         "buffer", "capacity", "epoch", "free", "give_back", "id", "keys", "nbytes", "pool",
-        "released",
+        "released", "written",
     )  # fmt: skip
 
     def __init__(
@@ -47,7 +48,7 @@ class Block:
         self.id = number
         self.capacity = capacity
         self.nbytes = 0
-        self.epoch = -1
+        self.epoch = self.written = -1
         self.keys: set[tuple[object, ...]] = set()
         self.released: object = None
         self.give_back: Callable[[object], None] = partial(setitem, pool.returned, self)

@@ -18,6 +18,13 @@ from weakref import ref
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
+from wgsl_kernels.backends.webgpu.devices.mapping import (
+    FEATURE,
+    READ_BYTES,
+    USAGE,
+    WRITTEN_BYTES,
+    HostAccess,
+)
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
 from wgsl_kernels.engine.environment.errors import (
@@ -98,11 +105,20 @@ class Recorder:
         self._queue = device.queue
         self._calls = calls
         self._uploaded = 0
+        self._done = 0  # the device is done with the batches before this one
         self._readers: dict[int, Any] = {}
+        self._mapping: HostAccess | None = None
+        if calls.direct and policy.maps_memory and FEATURE in device.features:
+            self._mapping = HostAccess(device, calls, self.deadlines.until_done)
         self.params_buffer = device.create_buffer(
             label="params", size=2 * PARAMS_BYTES, usage=UNIFORM | COPY_DST
         )
         self._write_params = calls.writer(device.queue, self.params_buffer)
+
+    @property
+    def mapped_usage(self) -> int:
+        """What the usage of a buffer for shaders has besides, so that it can be mapped."""
+        return USAGE if self._mapping is not None else 0
 
     def window(self, nbytes: int) -> int:
         """Return how many bytes of the parameter buffer a dispatch with ``nbytes`` sees."""
@@ -194,10 +210,15 @@ class Recorder:
         """Write bytes (a multiple of 4) into a block, after all that was recorded before."""
         if block.epoch == self.epoch and self.records:
             self.submit()  # the queue runs writes before everything not yet submitted
+        mapping = self._mapping if data.nbytes >= WRITTEN_BYTES else None
         try:
+            if mapping is not None and max(block.epoch, block.written) < self._done:
+                mapping.write(block.buffer, offset, data)
+                return
             self._queue.write_buffer(block.buffer, offset, data)
         except Exception as error:
             self.fail(error)
+        block.written = self.epoch
         self._uploaded += data.nbytes
         if self._uploaded > UPLOADED_BYTES:
             self.submit()
@@ -210,6 +231,14 @@ class Recorder:
 
     def read(self, pieces: Sequence[Piece]) -> list[Bytes]:
         """Submit what is recorded, wait for it, and return the bytes of each piece."""
+        mapping = self._mapping
+        if mapping is not None and any(one.nbytes >= READ_BYTES for one in pieces):
+            short = [one if one.nbytes < READ_BYTES else one._replace(nbytes=4) for one in pieces]
+            found = self.read(short)  # which waits for all
+            for at, one in enumerate(pieces):
+                if one.nbytes >= READ_BYTES:
+                    found[at] = self._read_mapped(mapping, one)
+            return found
         total = sum(piece.nbytes for piece in pieces)
         if total > READ_CHUNK:
             return [self._read_long(piece) for piece in pieces]
@@ -222,6 +251,7 @@ class Recorder:
         except Exception as error:
             self.fail(error)
         self.deadlines.are_done()
+        self._done = self.epoch
         source = np.frombuffer(mapped, np.uint8)
         results: list[Bytes] = []
         start = 0
@@ -233,6 +263,12 @@ class Recorder:
         reader.unmap()
         self._keep_reader(reader)
         return results
+
+    def _read_mapped(self, mapping: HostAccess, piece: Piece) -> Bytes:
+        try:
+            return mapping.read(piece.block.buffer, piece.offset, piece.nbytes)
+        except Exception as error:
+            self.fail(error)
 
     def close(self, refusal: Exception) -> None:
         """Drop what is recorded and answer every later call with ``refusal``."""
@@ -256,6 +292,8 @@ class Recorder:
             return
         if self.refusal is not None:
             self.check()
+        if self._mapping is not None:
+            self._mapping.settle()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         if self.ahead is not None and self.ahead.pending and self.records:
             self.deadlines.are_compiled(self.ahead.wait())
