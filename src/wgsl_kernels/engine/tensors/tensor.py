@@ -10,7 +10,6 @@ import hashlib
 import itertools
 import operator
 import os
-import uuid
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.drivers.driver import Driver
     from wgsl_kernels.engine.values.host import Array
 
-_PROCESS = uuid.uuid4().hex
+_PROCESS = os.urandom(16).hex()
 """Tells this process from others; with the number of the process also from those that it forks."""
 
 TensorLike = Any

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -113,6 +112,8 @@ def _wrong(settings: Path, name: str, given: object, wanted: str) -> ShaderError
 
 
 def _table(settings: Path) -> dict[str, Any]:
+    import tomllib  # most programs have shaders of no package but ours
+
     try:
         return tomllib.loads(settings.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

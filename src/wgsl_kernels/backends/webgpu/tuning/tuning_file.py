@@ -10,7 +10,6 @@ import hashlib
 import json
 import logging
 import re
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.kept.kept_files import KeptFile, cache_folder
@@ -32,6 +31,8 @@ _logger = logging.getLogger("wgsl_kernels")
 
 def file_for(info: AdapterInfo) -> KeptFile:
     """Return the file for an adapter with its driver, under these versions of library and wgpu."""
+    from importlib.metadata import version  # imports email and sockets: most programs tune nothing
+
     versions = (version("wgsl-kernels"), version("wgpu"), str(FORMAT))
     digest = hashlib.sha256("\n".join((words_of(info), *versions)).encode()).hexdigest()[:12]
     slug = re.sub("[^a-z0-9]+", "-", f"{info.name} {info.backend}".lower()).strip("-")[:60]
