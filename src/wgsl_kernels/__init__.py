@@ -6,7 +6,6 @@ from typing import Any as _Any
 
 import wgsl_kernels.fft as _fft  # noqa: F401  a namespace that can be called
 from wgsl_kernels import linalg as linalg
-from wgsl_kernels import train as train
 from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
@@ -101,8 +100,6 @@ from wgsl_kernels.ops.names.namespace import __array_namespace_info__ as __array
 from wgsl_kernels.ops.names.operators import bind_operators as _bind_operators
 from wgsl_kernels.ops.names.public_ops import *  # noqa: F403  it re-exports the ops
 from wgsl_kernels.ops.random import random as random
-from wgsl_kernels.saving import load as load
-from wgsl_kernels.saving import save as save
 
 # The constants of the array API standard.
 bool = _bool
@@ -117,6 +114,7 @@ if _TYPE_CHECKING:
     from wgsl_kernels import onnx as onnx
     from wgsl_kernels import testing as testing
     from wgsl_kernels import tfjs as tfjs
+    from wgsl_kernels import train as train
     from wgsl_kernels import web as web
     from wgsl_kernels.engine.drivers.backends import backends as backends
     from wgsl_kernels.engine.observe.facade import engine as engine
@@ -125,6 +123,8 @@ if _TYPE_CHECKING:
     from wgsl_kernels.ops.control.batching import vmap as vmap
     from wgsl_kernels.ops.control.rematerialization import checkpoint as checkpoint
     from wgsl_kernels.ops.signal.transforms import Namespace as _Transforms
+    from wgsl_kernels.saving import load as load
+    from wgsl_kernels.saving import save as save
     from wgsl_kernels.tfjs import *  # noqa: F403  TensorFlow.js's names, which serve here too
 
     fft: _Transforms
@@ -136,10 +136,12 @@ _register_own()
 _bind_methods()  # all ops are loaded
 _bind_operators()
 _provide_foreign_names()
-_LAZY = ("data", "dev", "metrics", "nn", "onnx", "testing", "tfjs", "web")
+_LAZY = ("data", "dev", "metrics", "nn", "onnx", "testing", "tfjs", "train", "web")
 _LAZY_FUNCTIONS = {
     "checkpoint": "wgsl_kernels.ops.control.rematerialization",
+    "load": "wgsl_kernels.saving",
     "load_weights": "wgsl_kernels.nn.weights",
+    "save": "wgsl_kernels.saving",
     "summary": "wgsl_kernels.nn.summary",
     "vmap": "wgsl_kernels.ops.control.batching",
 }
