@@ -74,23 +74,8 @@ class GpuArray:
     """
 
     __slots__ = (
-        "__weakref__",
-        "cost",
-        "device",
-        "dtype",
-        "held_bytes",
-        "host",
-        "immutable",
-        "inputs",
-        "layout",
-        "op",
-        "packed",
-        "place",
-        "shape",
-        "size",
-        "source",
-        "storage",
-        "tail",
+        "__weakref__", "cost", "device", "dtype", "held_bytes", "host", "immutable", "inputs",
+        "layout", "op", "packed", "place", "shape", "size", "source", "storage", "tail",
     )  # fmt: skip
 
     def __init__(

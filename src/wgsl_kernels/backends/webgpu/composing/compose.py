@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.forms.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import (
-    Reduction,
     add_reduction,
     add_scan,
     add_window,
@@ -147,8 +146,8 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
         start = add_window(composer, options.stage, wide=options.wide)
     elif composer.form == "reduce":
         beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
-        reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)
-        start = add_reduction(reduction)
+        kept, wide = options.kept, options.wide
+        start = add_reduction(composer, options.stage, kept, wide=wide, beside=beside)
     else:
         start = add_free(composer, options.entry)
     skeleton, text = composer.assembly.skeleton, composer.source.text_of(start)

@@ -37,15 +37,6 @@ def check_arrays(kernel: str, arrays: Any) -> None:
             raise no_array(kernel, array, name)
 
 
-def plain_shape(kernel: str, shape: Any) -> tuple[int, ...]:
-    """Return a shape as a tuple.
-
-    Raises:
-        ArgumentError: It is no sequence of integers.
-    """
-    return integers(kernel, "shape", shape)
-
-
 def check_steps(
     kernel: str, shape: tuple[int, ...], strides: Sequence[int], offset: int
 ) -> tuple[tuple[int, ...], int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
@@ -19,7 +19,7 @@ from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.values.attributes import field_key, plain
+from wgsl_kernels.engine.values.attributes import field_key, integers, plain
 from wgsl_kernels.engine.values.dtypes import canonical
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.engine.values.windows import sliding_by
@@ -85,7 +85,7 @@ class Gpu(ArrayMaker):
         """
         if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
             argument_checks.check_arrays(self._kernel, arrays)
-        shape = shape if type(shape) is tuple else argument_checks.plain_shape(self._kernel, shape)
+        shape = shape if type(shape) is tuple else integers(self._kernel, "shape", shape)
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         if type(shader) is not str or type(dtype) is not str:
             shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
@@ -249,7 +249,7 @@ class Gpu(ArrayMaker):
             self.dispatch(
                 plain_path(self._kernel, "shader", shader), arrays, groups=groups,
                 slots=argument_checks.slots(self._kernel, slots), configuration=configuration,
-                params=self.plain_fields(fields), constants=constants, windows=windows, notes=notes,
+                params=plain_fields(fields), constants=constants, windows=windows, notes=notes,
             )  # fmt: skip
             return
         if loaded is None:
@@ -334,23 +334,16 @@ class Gpu(ArrayMaker):
         made: GpuArray = (launch if may_defer else launch.run_now)(list(arrays))[0]
         return made
 
-    def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameter fields in plain Python."""
-        return {name: plain(value) for name, value in fields.items()}
-
-    def extent(self, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
-        """Return the shape as plain ints, elements, bytes and words of an array.
-
-        Raises:
-            ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
-        """
-        return extent(self._kernel, shape, dtype)
-
     def _source(
         self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
         shader = plain_path(self._kernel, "shader", shader)
         return self._sources.find(shader, argument_checks.slots(self._kernel, slots), configuration)
+
+
+def plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameter fields in plain Python."""
+    return {name: plain(value) for name, value in fields.items()}
 
 
 def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, extent
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.control import argument_checks
-from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
 from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilogue_of
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
@@ -194,7 +194,7 @@ class SymbolicGpu(Gpu):
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         """Return a new buffer of the program."""
-        shape, size, nbytes, _ = self.extent(shape, dtype)
+        shape, size, nbytes, _ = extent(self._kernel, shape, dtype)
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
@@ -311,7 +311,7 @@ class SymbolicGpu(Gpu):
                 source,
                 {name: _argument(one).within(largest) for name, one in given.items()},
                 self.device,
-                params=self.plain_fields(params or {}),
+                params=plain_fields(params or {}),
                 groups=groups,
                 constants=constants,
                 windows=windows,

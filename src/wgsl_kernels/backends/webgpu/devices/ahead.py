@@ -197,10 +197,6 @@ class _Helper:
             calls.set_group(target, 0, calls.handle(group), int(has_offset), offset)
             calls.dispatch(target, 0, 0, 0)
 
-        calls.submit(device, fill, [(self._source, 0, self._reader, 0, 4)], _nothing)
+        calls.submit(device, fill, [(self._source, 0, self._reader, 0, 4)], bool)
         calls.map_for_reading(device, self._reader, 4, at_once).release()
         self._reader.unmap()
-
-
-def _nothing() -> None:
-    pass

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -100,7 +101,8 @@ class Device:
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
         )
-        self.dependents = lifetime.Dependents((self.captures, self._groups, self.pipelines))
+        dependents = self.captures, self._groups, self.pipelines
+        self.dependents: WeakSet[lifetime.Dependent] = WeakSet(dependents)
         self._found = self._groups.found
         self._find = self._found.get
         self.ready = self._groups.ready

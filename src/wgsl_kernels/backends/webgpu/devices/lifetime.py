@@ -35,10 +35,6 @@ class Dependent(Protocol):
         """Let go of that: the device is lost."""
 
 
-class Dependents(weakref.WeakSet[Dependent]):
-    """All that holds something made for one device."""
-
-
 def abandon(device: Device) -> None:
     """Have everything forget a device that is lost, since there is another."""
     with device.lock:

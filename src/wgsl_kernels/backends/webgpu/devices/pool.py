@@ -206,11 +206,7 @@ class Pool:
         number = min(idle)
         free.remove(number)
         heapify(free)
-        block = self._blocks[number]
-        block.nbytes = nbytes
-        self.live_bytes += nbytes
-        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
-        return Storage(block, nbytes)
+        return self.hold(self._blocks[number], nbytes)
 
     def take(self, nbytes: int, label: str = "", what: str = "") -> Block:
         """Return a buffer for ``nbytes`` bytes that nobody holds; the caller keeps it from others.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,25 +30,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class GroupProgram:
-    """The program of a group; its inputs are the group's leaves.
-
-    Attributes:
-        program: What runs.
-        nodes: For each result the node that it is.
-    """
-
-    program: Program
-    nodes: tuple[int, ...]
-
-
 def lower_group(
     group: FusionGroup,
     parts: Sequence[tuple[GroupDispatch, Structure, LeafReads]],
     adapter: Adapter,
-) -> GroupProgram:
-    """Return the program of a group that was cut into parts.
+) -> tuple[Program, tuple[int, ...]]:
+    """Return the program of a group that was cut into parts, and the node that each result is.
+
+    Its inputs are the group's leaves.
 
     Args:
         group: The maps.
@@ -69,7 +57,7 @@ def lower_group(
         dispatches.append(_dispatch(group, part, structure, reading, adapter, places))
     held = tuple([k for k, n in enumerate(nodes) if group.held[n]])
     program = Program(tuple(dispatches), tuple(buffers), held)
-    return GroupProgram(program, tuple([nodes[k] for k in held]))
+    return program, tuple([nodes[k] for k in held])
 
 
 def _dispatch(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.text.indexing import FEW
+from wgsl_kernels.backends.webgpu.composing.forms.expressions import FEW
 from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Leaf, Mode
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides

@@ -223,8 +223,8 @@ class Evaluator:
             parts.append((part, *found))
         if not fits or self.is_too_large(device, group):
             return None
-        lowered = lower_group(group, parts, device)
-        return GroupRun(Loaded(device, lowered.program), lowered.nodes)
+        program, nodes = lower_group(group, parts, device)
+        return GroupRun(Loaded(device, program), nodes)
 
     def is_new(self, key: Any, cost: int = 1) -> bool:
         """Say whether a structure is not to be fused yet: new ones beyond a number must recur."""

@@ -12,11 +12,11 @@ from wgsl_kernels.backends.webgpu.fusion.graph import HEAVY, LIGHT
 from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
 from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
-from wgsl_kernels.backends.webgpu.modules.eligible import can_wait, is_light, is_plain
+from wgsl_kernels.backends.webgpu.modules.source import can_wait, is_light, is_plain
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.choices import Lowered
     from wgsl_kernels.backends.webgpu.programs.program import Program
-    from wgsl_kernels.engine.values.spec import Spec
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -94,10 +93,23 @@ class ShaderLowering:
         return all(Argument.of(one, n).bound_bytes <= largest for n, one in enumerate(arrays))
 
     def kind_of(self, arrays: Sequence[Any]) -> Kind | None:
-        """Return a map as a part of a fused shader; None where it runs by itself."""
+        """Return a map as a part of fused shaders, None where it must run by itself.
+
+        It must where part of its text could not be read, where it reports errors, asks for the rank
+        or the layout of a tensor, or declares variables, overrides or features of its own.
+        """
         call = self.call
-        names = call.names, arrays, call.outputs, call.output_names
-        return kind_of(call.shader, *names, call.attrs)
+        source, outputs = call.shader.source, call.outputs
+        if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(call.shader):
+            return None
+        dtypes = tuple(one.dtype for one in arrays)
+        fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
+        if any(one.name.endswith(_FACTS) and one.name not in call.attrs for one in fields):
+            return None
+        given = tuple(one.name for one in fields)
+        made = call.output_names[0], outputs[0].dtype
+        key = (source.digest, call.names, dtypes, *made)
+        return Kind(call.kernel, source, call.names, dtypes, *made, given, key)
 
     def fixed(self, arrays: Sequence[Any]) -> dict[str, Any]:
         """Return the facts that fill a map's attributes."""
@@ -108,31 +120,6 @@ class ShaderLowering:
 
 _LAYOUT_FACTS = ("_strides", "_offset")
 _FACTS = ("_shape", "_size", *_LAYOUT_FACTS)
-
-
-def kind_of(
-    shader: ShaderKernel,
-    names: tuple[str, ...],
-    arrays: Sequence[Any],
-    outputs: Sequence[Spec],
-    output_names: Sequence[str],
-    attrs: Mapping[str, Any],
-) -> Kind | None:
-    """Return a map as a part of fused shaders, None where it must run by itself.
-
-    It must where part of its text could not be read, where it reports errors, asks for the rank
-    or the layout of a tensor, or declares variables, overrides or features of its own.
-    """
-    source = shader.source
-    if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(shader):
-        return None
-    dtypes = tuple(one.dtype for one in arrays)
-    fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
-    if any(one.name.endswith(_FACTS) and one.name not in attrs for one in fields):
-        return None
-    given = tuple(one.name for one in fields)
-    key = (source.digest, names, dtypes, output_names[0], outputs[0].dtype)
-    return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
 
 
 def _asks_for_layout(shader: ShaderKernel) -> bool:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES
 from wgsl_kernels.engine.values.dtypes import BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.tree import Function
 
 LANES = "xyzw"
+FEW = 1 << 20
+"""Up to so many indices ``wk_quotient`` divides them."""
 _HOLDS = {"float32": "hold", "float16": "wk_hold_f16", "complex64": "wk_hold_vec2"}
 
 
@@ -210,3 +211,34 @@ class GroupExpressions:
 def held(value: str, dtype: DType) -> str:
     """Return a value that no compiler joins with what it is made of, or what is made of it."""
     return f"{_HOLDS[dtype]}({value})" if dtype in _HOLDS else value
+
+
+def unravel(
+    index: str, sizes: Sequence[str], prefix: str, quotient: str = "{} / {}"
+) -> tuple[list[str], list[str]]:
+    """Return statements that split ``index`` row-major, and the names of the coordinates.
+
+    Args:
+        index: The flat index, an expression without side effects.
+        sizes: The axes' sizes, outermost first.
+        prefix: What the coordinates' names begin with.
+        quotient: How one index is divided by another.
+    """
+    names = [f"{prefix}{axis}" for axis in range(len(sizes))]
+    lines: list[str] = []
+    rest = index
+    for axis in range(len(sizes) - 1, 0, -1):
+        above = f"{prefix}q{axis}"
+        lines.append(f"let {above} = {quotient.format(rest, sizes[axis])};")
+        lines.append(f"let {names[axis]} = {rest} - {above} * {sizes[axis]};")
+        rest = above
+    if names:
+        lines.append(f"let {names[0]} = {rest};")
+    return lines, names
+
+
+def dot(coordinates: Sequence[str], strides: Sequence[str], offset: str = "") -> str:
+    """Return the expression of an offset plus coordinates times strides."""
+    terms = [offset] if offset else []
+    terms += [f"{c} * {s}" for c, s in zip(coordinates, strides, strict=True)]
+    return " + ".join(terms) or "0u"

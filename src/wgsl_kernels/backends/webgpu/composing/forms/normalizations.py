@@ -8,7 +8,6 @@ from wgsl_kernels.backends.webgpu.composing.forms.elements import arrays_of
 from wgsl_kernels.backends.webgpu.composing.forms.exchanges import REDUCE_SLOTS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
-from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
@@ -48,8 +47,8 @@ def _check(composer: Composer) -> None:
     for operand in (composer.inputs[0], *_others(composer), composer.outputs[0]):
         if operand.dtype in ("complex64", "bool"):
             apply = composer.source.functions["apply"]
-            message = f"{composer.kernel}: apply has {operand.name} of {operand.dtype}; want a real"
-            raise ShaderError(composer.source.point(f"{message} number.", apply))
+            message = f"apply has {operand.name} of {operand.dtype}; want a real number."
+            raise composer.wrong(message, apply)
 
 
 def _settled_type(composer: Composer) -> str:

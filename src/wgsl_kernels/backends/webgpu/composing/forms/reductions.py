@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, add_places
@@ -28,11 +27,17 @@ CHUNK = 16384
 Variant = Literal["rows", "columns", "eights", "lanes", "subgroups"]
 
 
-@dataclass(frozen=True, slots=True)
-class Reduction:
-    """One stage of a reduction, being composed.
+def is_normalization(source: Source) -> bool:
+    """Say whether a reduction also maps the elements that it has reduced."""
+    return "apply" in source.functions
 
-    Attributes:
+
+def add_reduction(
+    composer: Composer, stage: Stage, kept: int, *, wide: bool, beside: bool
+) -> Function:
+    """Add what the templates of reductions call; return the author's ``combine``.
+
+    Args:
         composer: The kernel; its first input has ``kept`` + reduced axes.
         stage: ``whole`` does everything at once; ``partial`` reduces each part of a row,
             ``final`` the partial results, ``apply`` does too and maps one part.
@@ -41,37 +46,14 @@ class Reduction:
             together lie together, at a multiple of four.
         beside: An invocation takes neighbouring rows, whose elements are neighbours.
     """
-
-    composer: Composer
-    stage: Stage
-    kept: int
-    wide: bool
-    beside: bool
-
-
-def is_normalization(source: Source) -> bool:
-    """Say whether a reduction also maps the elements that it has reduced."""
-    return "apply" in source.functions
-
-
-def add_reduction(reduction: Reduction) -> Function:
-    """Add what the templates of reductions call; return the author's ``combine``."""
-    composer = reduction.composer
-    has_writes = is_normalization(composer.source) and reduction.stage in ("whole", "apply")
-    add_elements(
-        composer,
-        reduction.stage,
-        wide=reduction.wide,
-        wide_result=has_writes and reduction.wide,
-        may_pass_end=False,
-    )
-    together = reduction.wide and not reduction.beside
-    add_places(composer, composer.inputs[0], "x", kept=reduction.kept, neighbours=together)
+    has_writes = is_normalization(composer.source) and stage in ("whole", "apply")
+    add_elements(composer, stage, wide=wide, wide_result=has_writes and wide, may_pass_end=False)
+    together = wide and not beside
+    add_places(composer, composer.inputs[0], "x", kept=kept, neighbours=together)
     composer.assembly.helpers["wk_exchanged"] = lambda: exchanged(composer)
     if has_writes:
-        add_writes(composer, beside=reduction.beside)
-        output = composer.outputs[0]
-        add_places(composer, output, "y", kept=reduction.kept, neighbours=together)
+        add_writes(composer, beside=beside)
+        add_places(composer, composer.outputs[0], "y", kept=kept, neighbours=together)
     return composer.source.functions["combine"]
 
 

@@ -12,7 +12,6 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
 from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
-from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import BOOL, Scalar, StructType, Type, Vector
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
@@ -152,10 +151,8 @@ def _require_same(composer: Composer, function: str, wanted: str, missing: str) 
     has = _meant(composer, total_type(composer))
     if has != wanted:
         found, need = composer.source.functions[function], wanted_function(missing, has)
-        message = (
-            f"{composer.kernel}: {function} has {has} where the tensor has {wanted}; want {need}."
-        )
-        raise ShaderError(composer.source.point(message, found))
+        message = f"{function} has {has} where the tensor has {wanted}; want {need}."
+        raise composer.wrong(message, found)
 
 
 def check_totals(composer: Composer) -> None:
@@ -191,8 +188,7 @@ def check_totals(composer: Composer) -> None:
         want, why = wanted_function(name, spell(element)), f"since init returns {spell(element)}"
         if name == "init":
             want, why = wanted_function(name, "A"), "A being the accumulator's type"
-        message = f"{composer.kernel}: {name} has {has}; want {want}, {why}."
-        raise ShaderError(composer.source.point(message, function))
+        raise composer.wrong(f"{name} has {has}; want {want}, {why}.", function)
 
 
 def _meant(composer: Composer, written: Name | None) -> str:

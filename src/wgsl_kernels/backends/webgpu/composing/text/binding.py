@@ -84,10 +84,8 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
     tensors = {operand.wgsl: operand for operand in composer.operands}
     for stranger in [name for name in declared if name not in tensors]:
         known = ", ".join(tensors) or "none"
-        message = (
-            f"{composer.kernel}: binding '{stranger}' names no input or output; known: {known}."
-        )
-        raise ShaderError(composer.source.point(message, declared[stranger]))
+        message = f"binding '{stranger}' names no input or output; known: {known}."
+        raise composer.wrong(message, declared[stranger])
     for name, operand in tensors.items():
         bound = _tensor(composer, operand, declared.get(name), len(found))
         if bound is not None:
@@ -114,14 +112,11 @@ def _tensor(
         composer.assembly.edit(composer.source.text_of(declared), span, header)
         is_absent = operand.access == "absent"
         if is_output and access == "read":
-            message = f"{composer.kernel}: output '{operand.wgsl}' is read-only; want read_write."
-            raise ShaderError(composer.source.point(message, declared))
+            message = f"output '{operand.wgsl}' is read-only; want read_write."
+            raise composer.wrong(message, declared)
         if not is_output and access == "read_write":
-            message = (
-                f"{composer.kernel}: input '{operand.wgsl}' is read_write, but tensors never "
-                "change; want read."
-            )
-            raise ShaderError(composer.source.point(message, declared))
+            message = f"input '{operand.wgsl}' is read_write, but tensors never change; want read."
+            raise composer.wrong(message, declared)
         stride = _stride(composer, declared)
         return BoundBuffer(operand.name, access, number, "tensor", stride, is_absent)
     if operand.wgsl in composer.bound:
@@ -246,5 +241,5 @@ def _layout(
             return composer.layouts.written(type_ or "")
         return composer.layouts.of(type_)
     except UnknownTypeError as error:
-        message = f"{composer.kernel}: the size of '{declaration.name}' is unknown: {error}."
-        raise ShaderError(composer.source.point(message, declaration)) from None
+        message = f"the size of '{declaration.name}' is unknown: {error}."
+        raise composer.wrong(message, declaration) from None

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.values.dtypes import DType
-    from wgsl_kernels.wgsl.syntax.tree import Function, Name
+    from wgsl_kernels.wgsl.syntax.tree import Declaration, Function, Name
 
 REPORTS, REPORT = Instance("tensors/reports.wesl"), "report_index_of_X"
 VALUE_FIELDS = {
@@ -201,6 +201,10 @@ class Composer:
         self.assembly.offers[name] = Offer("u32", fact)
         return f"wk_params.{name}"
 
+    def wrong(self, message: str, declaration: Declaration) -> ShaderError:
+        """Return the error about a declaration of the author's, with its place and line."""
+        return ShaderError(self.source.point(f"{self.kernel}: {message}", declaration))
+
     def check_type(
         self, function: Function, written: Name | None, expected: str, what: str
     ) -> None:
@@ -210,8 +214,8 @@ class Composer:
         """
         found = str(self.types.of(written))
         if found != expected and found in _KNOWN:
-            message = f"{self.kernel}: {function.name} has {found} for {what}, which is {expected}."
-            raise ShaderError(self.source.point(message, function))
+            message = f"{function.name} has {found} for {what}, which is {expected}."
+            raise self.wrong(message, function)
 
     def _offer_reports(self) -> None:
         helpers = self.assembly.helpers

@@ -45,8 +45,7 @@ def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     source = composer.source
     uniforms = [v for v in source.variables.values() if v.space == "uniform"]
     for extra in uniforms[1:]:
-        message = f"{composer.kernel}: '{extra.name}' is a second uniform; want one struct."
-        raise ShaderError(source.point(message, extra))
+        raise composer.wrong(f"'{extra.name}' is a second uniform; want one struct.", extra)
     if not uniforms:
         attrs = source.structs.get("Attrs") if composer.form != "free" else None
         composer.assembly.uniform = "attrs" if attrs else PARAMS
@@ -55,11 +54,9 @@ def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     type_ = composer.types.of(variable.type)
     struct = source.structs.get(type_.name) if isinstance(type_, StructType) else None
     if struct is None or not struct.fields:
-        message = (
-            f"{composer.kernel}: uniform '{variable.name}' is {spell(variable.type)}; "
-            "want a struct, whose fields are filled by name."
-        )
-        raise ShaderError(source.point(message, variable))
+        what = f"uniform '{variable.name}' is {spell(variable.type)}"
+        message = f"{what}; want a struct, whose fields are filled by name."
+        raise composer.wrong(message, variable)
     composer.assembly.uniform = variable.name
     return variable, struct
 
