@@ -116,7 +116,6 @@ class GpuArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements from one index to the next along each axis."""
         return row_major(self.shape) if self.layout is None else self.layout[0]
 
     @property

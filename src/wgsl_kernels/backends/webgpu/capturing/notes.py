@@ -44,7 +44,6 @@ class Notes:
     """What one thread had a device do between ``begin`` and ``end``.
 
     Attributes:
-        steps: The dispatches in order.
         kept: Buffers from outside the scratch memory that they name, with a hold on each.
         held: The buffers allocated meanwhile that somebody held at the end, and what is in them.
         why: Why they cannot be replayed; nothing more is noted once that is known.
@@ -69,7 +68,6 @@ class Notes:
             device.notes = self
 
     def end(self) -> None:
-        """Listen no more."""
         device = self._device
         with device.lock:
             if device.notes is self:
@@ -99,7 +97,6 @@ class Notes:
             self.end()
 
     def listens(self) -> bool:
-        """Say whether the calling thread is the one that is listened to."""
         return self._thread == threading.get_ident()
 
     def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
@@ -118,19 +115,16 @@ class Notes:
         )
 
     def has_read(self) -> None:
-        """Give up: what comes back from the device steers Python."""
         self.refuse(f"it reads values at {user_line()}")
 
     @property
     def current(self) -> LastingStatus:
-        """Where the kernels report, here and in the replays."""
         if self.status is None:
             self.status = LastingStatus(self._device.reports.new_storage())
         self._device.reports.watch(self.status)
         return self.status
 
     def status_storage(self) -> Storage:
-        """Return the buffer of the next dispatch that reports."""
         if self.current.is_full:
             self.refuse(f"more than {SLOTS} of its kernels check values")
             return self._device.status_storage

@@ -69,7 +69,6 @@ class GpuRecording:
         self._notes.begin()
 
     def refuse(self, why: str) -> None:
-        """Give up."""
         self._notes.refuse(why)
 
     def end(self) -> None:
@@ -77,7 +76,6 @@ class GpuRecording:
         self._notes.end()
 
     def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
-        """Return the replay, or None."""
         notes = self._notes
         sources: dict[Place, int] = {}
         for index, array in enumerate(inputs):

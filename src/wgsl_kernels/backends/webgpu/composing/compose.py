@@ -84,14 +84,9 @@ def compose(
 ) -> Composed:
     """Return the shader that runs ``source`` on these tensors.
 
-    Args:
-        kernel: The kernel's name, for errors.
-        source: Its files.
-        inputs: Its input tensors in the signature's order, absent ones included.
-        outputs: Its output tensors.
-        attrs: Names of its attributes and of the fields that ``params=`` returns.
-        constants: Values of overrides, needed where sizes depend on them.
-        options: Choices that give another text.
+    Absent inputs are among ``inputs``. ``attrs`` are the names of attributes and of the fields that
+    ``params=`` returns; ``constants`` has the values of overrides, needed where sizes depend on
+    them.
 
     Raises:
         ShaderError: The source does not fit the tensors; the message points at the line.

@@ -23,11 +23,7 @@ def no_array(kernel: str, given: object, name: str = "array") -> ArgumentError:
 
 
 def check_arrays(kernel: str, arrays: Any) -> None:
-    """Refuse what is no mapping from names to arrays.
-
-    Raises:
-        ArgumentError: It is none.
-    """
+    """Refuse what is no mapping from names to arrays."""
     if not isinstance(arrays, Mapping):
         raise ArgumentError(f"{kernel}: arrays is {shown(arrays)}; want them by name.")
     for name, array in arrays.items():
@@ -69,11 +65,7 @@ def check_grid(kernel: str, invocations: Any, group: Any) -> tuple[int, int]:
 
 
 def check_values(kernel: str, values: Any) -> None:
-    """Refuse what is no array of NumPy.
-
-    Raises:
-        ArgumentError: It is none.
-    """
+    """Refuse what is no array of NumPy."""
     if not isinstance(values, np.ndarray):
         raise ArgumentError(f"{kernel}: values is {shown(values)}; want an array of NumPy.")
 
@@ -116,11 +108,7 @@ _WINDOW = ("filter_size", "strides", "pad", "dilations", "dim_rounding_mode", "d
 
 
 def slots(kernel: str, given: Any) -> str | Text | None:
-    """Return what fills a template's slots: a path, or text.
-
-    Raises:
-        ArgumentError: It is neither.
-    """
+    """Return what fills a template's slots: a path, or text; refuse anything else."""
     if given is None or isinstance(given, Text):
         return given
     return plain_path(kernel, "slots", given)
@@ -136,11 +124,7 @@ def check_options(
     key: Any,
     notes: Any,
 ) -> None:
-    """Refuse arguments of a dispatch that are of another kind than it takes.
-
-    Raises:
-        ArgumentError: One is; the message names it.
-    """
+    """Refuse arguments of a dispatch that are of another kind than it takes."""
     named = (("params", params), ("configuration", configuration), ("constants", constants))
     for word, given in (*named, ("windows", windows)):
         is_named = isinstance(given, Mapping) and all(isinstance(name, str) for name in given)

@@ -178,11 +178,7 @@ class BlockCopy:
     """What one dispatch copies of x, [rows, block], into y, [rows, row].
 
     Attributes:
-        rows: How many rows.
-        length: How many elements of each.
-        x_first: The first element of x.
         y_first_byte: Where the binding of y begins.
-        y_bytes: How many bytes it has.
         start: The first element of y, counted from there.
     """
 
@@ -199,13 +195,8 @@ def blocks_of(
 ) -> Iterator[BlockCopy]:
     """Yield what to copy one after the other.
 
-    Args:
-        rows: How many rows there are.
-        block: The elements of x in each.
-        row: Those of y.
-        start: Where in a row of y they begin.
-        itemsize: Bytes of an element.
-        largest: The bytes that one binding may have.
+    x is [rows, block], y [rows, row]; blocks begin at ``start`` in the rows of y. One binding may
+    have ``largest`` bytes.
     """
     yield from _halves((rows, block, 0, start), (block, row), itemsize, largest)
 

@@ -22,7 +22,6 @@ class PendingMap(NamedTuple):
     """What makes a pending array of a symbolic run.
 
     Attributes:
-        kind: What it is as a part of a fused shader.
         fixed: The facts that fill its attributes.
         launch: What dispatches it by itself.
     """
@@ -38,10 +37,8 @@ def epilogue_of(
 ) -> tuple[GpuArray, Fused] | None:
     """Return what a dispatch makes, and the maps of it that a result is; None where they cannot be.
 
-    Args:
-        results: The pending result alone, so that nothing else holds it.
-        dispatches: Those of the run so far.
-        largest: The bytes that a binding has at most.
+    ``results`` is the pending result alone, so that nothing else holds it; a binding has at most
+    ``largest`` bytes.
     """
     group = FusionGroup(results)
     given = results[0]

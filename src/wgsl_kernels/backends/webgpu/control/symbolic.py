@@ -48,8 +48,6 @@ class _Placeholder(NamedTuple):
     """What stands for a storage: a place in the program.
 
     Attributes:
-        place: The place.
-        nbytes: Its bytes.
         run: The run that it belongs to.
         is_value: Whether it is one number on the host, which travels as a parameter.
     """
@@ -94,13 +92,9 @@ def lower_function(
     It has one if it promises to repeat, and asks for nothing but shapes, layouts, the adapter and
     what the tuner knows; what it asked of these is in the program's configuration.
 
-    Args:
-        gpu: The device.
-        func: The function, given a device and the arrays.
-        arrays: Its inputs; None where one is absent, a list where it takes several as one.
-        outputs: What it makes.
-        repeats: Whether its registration promises for it.
-        copied: The inputs that the program copies; others are found as it is lowered.
+    An absent input is None, one that is several a list. ``repeats`` says whether its registration
+    promises for it; the inputs in ``copied`` are copied by the program, others are found as it is
+    lowered.
 
     Raises:
         UndecidedError: The tuner is to measure first, on arrays.

@@ -57,9 +57,6 @@ class ShaderKernel:
     """A kernel that is a shader; the file is read when it first runs, and when that is asked for.
 
     Attributes:
-        name: The kernel's name.
-        given: A path or WGSL text.
-        origin: Where it was registered.
         groups: Computes the grid from the facts that its parameters name.
         params: Computes more parameter fields, likewise.
         form: What is done with the functions of a reduction instead of reducing.
@@ -322,9 +319,7 @@ def _derived(name: str, source: object, **asked: object) -> list[str]:
 def kernel_of(shader: ShaderKernel, allowed: frozenset[DType] | None = None) -> Kernel:
     """Return what the registry keeps of a shader.
 
-    Args:
-        shader: The shader.
-        allowed: The dtypes of its first input; by default what its types allow.
+    ``allowed`` are the dtypes of its first input; by default what its types allow.
     """
     infer, names = _infer(shader), shader.names
     return Kernel(

@@ -47,10 +47,8 @@ class Sources:
     ) -> Source:
         """Return the source for a path or WGSL text, as it was when it was first asked for.
 
-        Args:
-            given: The path or text; of a template with slots or a configuration, a path.
-            slots: The module that fills a template's slots: a path or text.
-            configuration: Values of a template's constants.
+        With slots or a configuration ``given`` is a template's path; ``slots`` is the module that
+        fills its slots, a path or text.
 
         Raises:
             ShaderError: There is no such file, a module is missing, or a text cannot be read.

@@ -74,13 +74,7 @@ class Ahead:
     """
 
     def __init__(self, threads: int, open_device: Callable[[], Any], compiled: Compiled) -> None:
-        """Open nothing yet.
-
-        Args:
-            threads: How many compile.
-            open_device: Returns a new device like the one in use.
-            compiled: What the driver is known to have compiled before.
-        """
+        """Open nothing yet; ``open_device`` returns a new device like the one in use."""
         self._open_device = open_device
         self._compiled = compiled
         self.pending = 0

@@ -86,11 +86,7 @@ class Deadlines:
         return self._auto_seconds if isinstance(found, str) else found
 
     def compile(self, f: Callable[[], T], label: str) -> T:
-        """Return what ``f`` makes, which calls a compiler.
-
-        Raises:
-            ShaderError: It takes too long.
-        """
+        """Return what ``f`` makes, which calls a compiler."""
         call = begin(f)
         seconds = compile_seconds()
         try:
@@ -106,11 +102,7 @@ class Deadlines:
         raise error
 
     def submit(self, f: Callable[[], int], records: Sequence[Dispatch]) -> None:
-        """Submit a batch that runs inside of the call, which ``f`` does and returns its number.
-
-        Raises:
-            ShaderError, DeviceLostError: It takes too long.
-        """
+        """Submit a batch that runs inside of the call, which ``f`` does and returns its number."""
         start = clock.perf_counter()
         is_short = self._last_submit < SLOW and not self.fresh
         # `dispatch_seconds` without its two calls: each evaluation on such an adapter comes here
@@ -127,11 +119,8 @@ class Deadlines:
     def until_done(self, poll: Callable[[int | None], None]) -> None:
         """Wait until the device is done with all that was submitted.
 
-        Args:
-            poll: Deadlines for a submission by its number, or for all.
-
-        Raises:
-            ShaderError, DeviceLostError: That takes too long.
+        ``poll`` waits for a submission by its number, or for all. What takes too long raises
+        ShaderError or DeviceLostError, as in all that waits here.
         """
         batches = list(self.under_way)
         times: list[float] = []
@@ -169,10 +158,7 @@ class Deadlines:
     ) -> T:
         """Return what ``f`` gives, which takes as long as some batches.
 
-        Args:
-            f: What is called in a thread.
-            batches: What runs meanwhile, in order.
-            times: When each of them began, as far as that is known; it grows meanwhile.
+        ``times`` has when each of the batches began, as far as that is known; it grows meanwhile.
         """
         fresh = self._fresh_in(batches)
         seconds = [self._seconds(batch) for batch in batches]

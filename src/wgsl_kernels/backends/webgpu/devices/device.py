@@ -353,7 +353,6 @@ class Device:
 
     @property
     def submits(self) -> int:
-        """How many batches went to the device."""
         return self._recorder.submits
 
     def close(self) -> None:

@@ -152,10 +152,6 @@ class PipelineCache:
         """Return the pipeline for ``text``, compiled at the first call; see ``Device.pipeline``.
 
         ``needs`` is the bytes of workgroup memory, and the workgroup's size.
-
-        Raises:
-            CompileFailure: The compiler refuses the text.
-            ShaderError: The shader needs more than the device's limits.
         """
         order = tuple(BindGroupLayoutEntry(*one) for one in bindings)
         values = tuple(sorted(constants.items()))
@@ -184,7 +180,6 @@ class PipelineCache:
         return pipeline
 
     def forget_device(self) -> None:
-        """Forget all of them: the device is lost."""
         self._latest.clear()
         self._layouts.clear()
 
@@ -356,7 +351,6 @@ class GroupCache:
         return BindGroup(owner, self._calls.handle(owner), tuple(blocks))
 
     def forget(self, block: Block) -> None:
-        """Drop the bind groups that name ``block``, which leaves the pool."""
         for key in tuple(block.keys):
             group = self.found[key]
             if group is not None:
@@ -364,7 +358,6 @@ class GroupCache:
                 _let_go(key, group)
 
     def forget_device(self) -> None:
-        """Forget all of them: the device is lost."""
         self.found.clear()
         self._fittings.clear()
 

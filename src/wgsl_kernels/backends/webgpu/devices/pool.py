@@ -85,7 +85,6 @@ class Storage:
 
     @property
     def capacity(self) -> int:
-        """Bytes in the buffer."""
         return self.block.capacity
 
     @property
@@ -233,7 +232,6 @@ class Pool:
         return self._blocks[number]
 
     def free_list(self, capacity: int) -> list[int]:
-        """Return where the numbers of free buffers of this capacity are kept."""
         return self._free.setdefault(capacity, [])
 
     def collect(self) -> None:

@@ -34,7 +34,6 @@ class Status:
 
     @property
     def outstanding(self) -> int:
-        """How many slots are given out."""
         return len(self._owners)
 
     @property
@@ -61,11 +60,7 @@ class Status:
 
 
 class LastingStatus(Status):
-    """A status buffer of a captured function: its slots stay with the dispatches that it replays.
-
-    Attributes:
-        storage: The buffer.
-    """
+    """A status buffer of a captured function: its slots stay with the replayed dispatches."""
 
     def __init__(self, storage: Storage) -> None:
         super().__init__()
@@ -87,7 +82,6 @@ class Reports:
 
     @property
     def current(self) -> Status:
-        """Where dispatches that run once report."""
         return self.status
 
     def status_storage(self) -> Storage:

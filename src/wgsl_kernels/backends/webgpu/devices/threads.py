@@ -35,7 +35,6 @@ class ThreadCall(Generic[T]):
     """A call that a thread makes; one other thread waits for it.
 
     Attributes:
-        is_done: Whether it has ended.
         began: When, by `time.monotonic`; None before.
     """
 
@@ -63,17 +62,12 @@ class ThreadCall(Generic[T]):
         self._ended.release()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end, at most so long, and say whether it came."""
         if not self.is_done:
             self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
         return self.is_done
 
     def wait_once_begun(self, seconds: float | None) -> None:
-        """Wait for its end, so long after its beginning.
-
-        Raises:
-            TooLong: It has not ended.
-        """
+        """Wait for its end, so long after its beginning; raise TooLong where it has not come."""
         left = seconds
         while not self.wait(left):
             if self.began is not None and seconds is not None:
@@ -110,8 +104,7 @@ def begin(f: Callable[[], T]) -> ThreadCall[T]:
 def in_thread(f: Callable[[], T], seconds: float | None = None) -> T:
     """Return what ``f`` gives in a thread; an interrupt ends the wait only.
 
-    Raises:
-        TooLong: It has not ended after so many seconds.
+    It raises TooLong where that has not ended after so many seconds.
     """
     call = begin(f)
     if not call.wait(seconds):

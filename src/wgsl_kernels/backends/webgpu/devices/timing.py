@@ -44,10 +44,8 @@ class Timer:
     ) -> None:
         """Submit ``records`` with a timestamp before and after each, and wait for them.
 
-        Args:
-            records: Dispatches.
-            fill: Encodes some of them into a pass, given its handle.
-            sent: Gives what notes that the next so many are submitted.
+        ``fill`` encodes some of them into a pass, given its handle; ``sent`` gives what notes that
+        the next so many are submitted.
         """
         for start in range(0, len(records), MOST_DISPATCHES):
             some = records[start : start + MOST_DISPATCHES]
@@ -92,7 +90,6 @@ class Noted(NamedTuple):
 
     @property
     def milliseconds(self) -> float | None:
-        """How long it took, where that is known."""
         return None if self.nanoseconds is None else self.nanoseconds / 1e6
 
 

@@ -33,10 +33,7 @@ class GroupDispatch:
 def cut(group: FusionGroup, bound: Sequence[bool], most: int) -> list[GroupDispatch]:
     """Return the parts of ``group`` in the order of their dispatches.
 
-    Args:
-        group: The maps.
-        bound: For each leaf whether it takes a binding.
-        most: The storage bindings of one dispatch.
+    ``bound`` says for each leaf whether it takes a binding; a dispatch has at most ``most``.
     """
     refs = resolved(group)
     nodes = [n for n, array in enumerate(group.nodes) if array.op is not VIEW]

@@ -39,10 +39,7 @@ def lower_group(
 
     Its inputs are the group's leaves.
 
-    Args:
-        group: The maps.
-        parts: Each dispatch: its part, its structure, and how it reads its leaves.
-        adapter: What it is for.
+    Each part comes with its structure, and how it reads its leaves.
     """
     places = {~n: BindingResource("input", n) for n in range(len(group.leaves))}
     buffers: list[Spec] = []

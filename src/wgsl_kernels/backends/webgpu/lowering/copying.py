@@ -62,9 +62,7 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     Measured on a software adapter against a map that divides for each element: transposing 2048
     rows of 2048 took a quarter of the time, slicing a third, tiling and broadcasting a sixth.
 
-    Args:
-        x: A view with at least one element.
-        adapter: What it is for.
+    ``x`` is a view with at least one element.
     """
     spec = Spec(x.shape, x.dtype)
     if x.dtype in BYTES:

@@ -42,19 +42,10 @@ def lower_custom(
 
     An author's shader sees zeros behind its inputs, which takes a copy; see `padding`.
 
-    Args:
-        kernel: The kernel's name.
-        source: The shader.
-        arguments: The tensors, by the names that the shader gives them.
-        adapter: What it is for.
-        params: Fields of its parameters beside the tensors' facts.
-        groups: Workgroup counts; by default an invocation per element of the first output.
-        constants: Values of its overrides.
-        windows: Of tensors above the binding limit, the first byte and the bytes to bind.
-        is_ours: Whether the shader is the package's own.
-        is_whole: Whether the shader may leave tensors and params unused.
-        first_buffer: The number of the first buffer that it may make.
-        notes: Lines that `explain` prints with it.
+    ``params`` are the fields of its parameters beside the tensors' facts. By default there is an
+    invocation per element of the first output. ``windows`` has of tensors above the binding limit
+    the first byte and the bytes to bind. Unless it ``is_whole`` the shader may leave no tensor and
+    no field unused. ``first_buffer`` is the number of the first buffer that it may make.
 
     Raises:
         ShaderError: The shader does not compose.

@@ -32,11 +32,6 @@ def lower_free(call: ShaderCall, arguments: Sequence[Argument | None], adapter: 
 
     Its ``groups=`` and ``params=`` are called here, and so once for the layouts of its inputs.
 
-    Args:
-        call: The kernel.
-        arguments: Its inputs.
-        adapter: What it is for.
-
     Raises:
         ShaderError: It does not compose.
         ArgumentError: What ``groups=`` returns is no grid, or leaves an output undefined.

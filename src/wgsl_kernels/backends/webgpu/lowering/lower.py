@@ -36,13 +36,8 @@ def lower(
 ) -> Lowered:
     """Return the program of a kernel, and the variants that may run in its place; nothing runs.
 
-    Args:
-        form: The kernel's form.
-        call: The kernel with its attributes and outputs.
-        arguments: The spec, layout and place of each input, None where it is absent.
-        adapter: What it is for.
-        variant: Which of the ways to do it; by default the static choice.
-        shared: The inputs that are the same array as one before: a map loads them once.
+    By default the variant is the static choice. The inputs in ``shared`` are the same array as one
+    before: a map loads them once.
 
     Raises:
         ShaderError: It does not compose for these inputs.

@@ -36,18 +36,7 @@ def lower_map(
     adapter: Adapter,
     shared: tuple[int, ...] = (),
 ) -> Program:
-    """Return the program of a map.
-
-    Args:
-        call: The kernel.
-        arguments: Its inputs.
-        adapter: What it is for.
-        shared: The inputs that are the same array as one before.
-
-    Raises:
-        ShaderError: It does not compose.
-        OutOfMemoryError: A binding is above the adapter's limit.
-    """
+    """Return the program of a map; the inputs in ``shared`` are the same array as one before."""
     largest = adapter.largest_binding
     packed = {
         n for n, one in enumerate(arguments) if one and one.layout and one.bound_bytes > largest
@@ -123,13 +112,7 @@ def _in_parts(
 ) -> tuple[Dispatch, ...]:
     """Split a map: a dispatch binds what it takes of each tensor, from an aligned byte on.
 
-    Args:
-        call: The kernel.
-        adapter: What it is for.
-        composition: What it is composed of.
-        bound: What its names are bound to.
-        facts: What its parameters are made of.
-        walks: Strides, along the axes of ``wk_space0``, of the tensors that have some.
+    ``walks`` has the strides, along the axes of ``wk_space0``, of the tensors that have some.
     """
     composition = replace(composition, options=replace(composition.options, in_parts=True))
     composed = composition.composed()
@@ -204,10 +187,8 @@ def map_grid(adapter: Adapter, items: int) -> Grid:
 def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Grid]:
     """Return the facts and the grid of templates/map.wesl where it goes ACROSS.
 
-    Args:
-        across: The length of the axis that invocations go along.
-        inner: The items of what follows it.
-        items: All of them.
+    The axis that invocations go along is of ``across`` elements; what follows it is of ``inner``
+    items.
     """
     bits = min((-(-across // RUN) - 1).bit_length(), 3)
     beside = 8 >> bits

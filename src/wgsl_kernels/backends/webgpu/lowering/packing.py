@@ -30,9 +30,7 @@ _ALIGNED = 256
 def packing_call(kernel: str, spec: Spec) -> ShaderCall:
     """Return the kernel that writes int32, or the bytes of a view, as ``spec`` has them.
 
-    Args:
-        kernel: The name under which it runs.
-        spec: Of int8 or uint8.
+    ``spec`` is of int8 or uint8.
     """
     origin = Origin(__name__, __file__, 0)
     shader = ShaderKernel(kernel, "elementwise/cast/to_bytes.wgsl", origin, groups=_groups)

@@ -54,12 +54,8 @@ def padded(
 ) -> tuple[list[Dispatch], list[Spec]]:
     """Have copies bound of inputs that end within an element; return what makes them, and where.
 
-    Args:
-        adapter: What it is for.
-        composed: The shader.
-        inputs: Its inputs.
-        bound: What its names are bound to, which is changed.
-        first: The number of the first buffer.
+    ``bound``, which the names are bound to, is changed; ``first`` is the number of the first
+    buffer.
     """
     dispatches: list[Dispatch] = []
     buffers: list[Spec] = []

@@ -57,15 +57,8 @@ def lower_reduce(
 
     Other inputs are a normalization's: one number per column.
 
-    Args:
-        call: The kernel.
-        arguments: Its inputs.
-        adapter: What it is for.
-        variant: How it is spread over invocations; by default as the rule has it.
-
-    Raises:
-        ShaderError: It does not compose.
-        ShapeError: More elements are reduced into one than can be.
+    It is spread over invocations as ``variant`` says, by default as the rule has it. It is refused
+    where more elements are reduced into one than can be.
     """
     lowering = _ReductionLowering(call, arguments, adapter)
     return lowering.lowered(variant)

@@ -53,15 +53,7 @@ def lower_scan(
 ) -> Lowered:
     """Return the program of a scan of its one input along one axis, and the methods that serve.
 
-    Args:
-        call: The kernel.
-        arguments: Its input.
-        adapter: What it is for.
-        variant: By which method; by default as the rule has it.
-
-    Raises:
-        ShaderError: It does not compose.
-        ArgumentError: There is not one axis.
+    By default the method is the one that the rule has.
     """
     x = arguments[0]
     assert x is not None

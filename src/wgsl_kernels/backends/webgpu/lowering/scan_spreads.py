@@ -42,12 +42,8 @@ class ScanLayout:
     """What the choice depends on.
 
     Attributes:
-        rows: How many rows are scanned.
-        length: Elements of a row.
         inner: The distance between two of them.
-        policy: The adapter's rules.
         can_vec4: Whether vectors of four input and output elements exist.
-        total_bytes: The accumulator's bytes.
     """
 
     rows: int

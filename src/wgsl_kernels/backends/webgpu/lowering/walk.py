@@ -56,7 +56,6 @@ class Walk:
         return self.access == "strided" and self.rank == self.kept + 1
 
     def operand(self, name: str) -> Operand:
-        """Return the input as the composer wants it."""
         return Operand(name, self.dtype, self.rank, self.access)
 
     def add_facts(self, facts: dict[str, Any], name: str, output: str) -> None:
@@ -75,9 +74,8 @@ class Walk:
     def is_wide(self, rows: int, maps: bool) -> bool:
         """Say whether the vectors that are loaded and stored lie at multiples of four.
 
-        Args:
-            rows: Neighbouring rows of an invocation; of several, elements are neighbours across.
-            maps: Whether fours are stored, too.
+        Of several neighbouring rows of an invocation, elements are neighbours across. With ``maps``
+        fours are stored, too.
         """
         if self.access == "value" or self.dtype == "complex64" or self.offset % 4:
             return False

@@ -68,17 +68,7 @@ class _WindowTiling:
 def lower_window(
     call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter
 ) -> Program:
-    """Return the program of a window over its one input: images, or volumes.
-
-    Args:
-        call: The kernel.
-        arguments: Its input.
-        adapter: What it is for.
-
-    Raises:
-        ShaderError: It does not compose.
-        ShapeError: The windows give another shape than the signature.
-    """
+    """Return the program of a window over its one input: images, or volumes."""
     x, output = arguments[0], call.outputs[0]
     assert x is not None
     facts = dict(call.attrs)

@@ -43,11 +43,7 @@ _MOST_LISTED = 2000
 
 
 class Modules(Mapping[ModulePath, "Text"]):
-    """The files of a kernel's packages, each read when it is first asked for.
-
-    Attributes:
-        read: What each file held.
-    """
+    """The files of a kernel's packages, each read when it is first asked for."""
 
     def __init__(self, package: ShaderPackage, root: ModulePath, text: Text) -> None:
         """Begin with the kernel's own text, which may have no file."""
@@ -56,7 +52,6 @@ class Modules(Mapping[ModulePath, "Text"]):
         self._texts: dict[ModulePath, Text] = {root: text}
 
     def __getitem__(self, path: ModulePath) -> Text:
-        """Return the module at ``path``."""
         if path not in self._texts:
             file = self._file(path)
             if file is None:
@@ -65,7 +60,6 @@ class Modules(Mapping[ModulePath, "Text"]):
         return self._texts[path]
 
     def __contains__(self, path: object) -> bool:
-        """Say whether there is a module at ``path``."""
         return path in self._texts or (
             isinstance(path, ModulePath) and self._file(path) is not None
         )
@@ -79,7 +73,6 @@ class Modules(Mapping[ModulePath, "Text"]):
                     yield ModulePath(package, parts)
 
     def __len__(self) -> int:
-        """Return how many modules there are."""
         return sum(1 for _ in self)
 
     def _file(self, path: ModulePath) -> Path | None:
@@ -158,10 +151,7 @@ def link_files(
 
     With them come the names of its public imports, which the composer may call.
 
-    Args:
-        text: The kernel's own file.
-        folder: Where it is, or the Python file that holds it.
-        file: Its path, None for text in a Python file.
+    A text in a Python file has no ``file``; ``folder`` is then the one of that Python file.
 
     Raises:
         ShaderError: A file is not WESL, a name that is imported is not there, or a slot is filled

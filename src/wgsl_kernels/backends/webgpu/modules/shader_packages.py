@@ -29,7 +29,6 @@ class ShaderPackage:
 
     Attributes:
         name: What the link calls it; paths call it ``package``.
-        folder: Where its modules are.
         packages: The folders of all packages by the names that imports give them, its own too.
         unread: The dependencies whose files are not known.
     """

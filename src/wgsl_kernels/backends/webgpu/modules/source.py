@@ -39,8 +39,6 @@ class Source:
     """A kernel's own file and, of the files that it imports from, the declarations it needs.
 
     Attributes:
-        own: The kernel's own file.
-        imported: The others.
         offered: What its own file has by ``public import``: an entry point, a form's functions.
         checks_loops: Whether its kernel reports where the adapter has ended its loops.
     """
@@ -149,11 +147,6 @@ class RequiredFunctions(dict[str, "Function"]):
         self.file = file
 
     def __missing__(self, name: str) -> Function:
-        """Refuse the file.
-
-        Raises:
-            ShaderError: Always.
-        """
         known = ", ".join(f"fn {one}" for one in self) or "none"
         raise ShaderError(f"{self.file}: fn {name} is missing; found {known}.")
 
@@ -198,11 +191,9 @@ def is_plain(source: Source) -> bool:
 def find_source(given: str, beside: Path, inline_name: str) -> Source:
     """Return the source that a kernel's author named.
 
-    Args:
-        given: WGSL text, which has a newline or a brace, else a path: beside the author's file,
-            then among the package's shaders.
-        beside: The folder of the author's Python file.
-        inline_name: The file name that errors give to WGSL text, as ``<inline in ops.py:12>``.
+    Text has a newline or a brace; a path is looked for beside the author's Python file, then among
+    the package's shaders. ``inline_name`` is the file name that errors give to text, as ``<inline
+    in ops.py:12>``.
 
     Raises:
         ShaderError: There is no such file, it cannot be read, or what it imports is not there.
@@ -259,15 +250,7 @@ def read_alone(text: Text) -> Source:
 
 
 def refuse_include(file: Names, folder: Path) -> NoReturn:
-    """Refuse the first ``#include`` of a file.
-
-    Args:
-        file: The file.
-        folder: Where it is, or the Python file that holds it.
-
-    Raises:
-        ShaderError: Always; the message has the import that does the same.
-    """
+    """Refuse the first ``#include`` of a file; the message has the import that does the same."""
     include = file.module.includes[0]
     given = include.path.replace("\\", "/")
     module, names = next(_found(file, folder, given), ("package::module", ()))

@@ -34,11 +34,8 @@ _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
 def find_template(given: str, slots: str | Text | None, beside: Path, inline_name: str) -> Template:
     """Return a template with the module that fills its slots.
 
-    Args:
-        given: The template's path: beside the author's file, then among the package's shaders.
-        slots: Likewise that of the kernel's module, or its text.
-        beside: The folder of the author's Python file.
-        inline_name: The file name that errors give to text.
+    Paths are looked for as by `find_source`; ``slots`` is the path of the kernel's module, or its
+    text.
 
     Raises:
         ShaderError: A file is missing or cannot be read.

@@ -31,10 +31,7 @@ class Argument:
     """One tensor of a kernel.
 
     Attributes:
-        shape: Its shape.
-        dtype: Its dtype.
         layout: Strides and offset of a view, None where it is contiguous.
-        place: Where it is.
         is_value: Whether it is one number on the host, which travels as a parameter.
         first_byte: Where in its buffer the binding begins; the layout's offset counts from there.
     """
@@ -60,12 +57,10 @@ class Argument:
 
     @property
     def size(self) -> int:
-        """Its number of elements."""
         return math.prod(self.shape)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements from one index to the next along each axis."""
         return row_major(self.shape) if self.layout is None else self.layout[0]
 
     @property
@@ -79,11 +74,7 @@ class Argument:
         return bound_bytes(self.shape, self.dtype, self.layout)
 
     def within(self, largest: int) -> Argument:
-        """Return the same, bound from its first element on where that keeps to a limit.
-
-        Args:
-            largest: The bytes of a buffer from whose beginning a view may be bound.
-        """
+        """Return the same, bound from its first element on where that keeps to a limit."""
         if self.layout is None or self.bound_bytes <= largest:
             return self
         strides, offset = self.layout

@@ -65,13 +65,8 @@ class Composition:
     """How the text of a dispatch was composed.
 
     Attributes:
-        kernel: The kernel's name.
-        source: Its files.
         inputs: What the composer knows of its inputs.
-        outputs: The same of its outputs.
         attrs: Names of attributes, and of fields that ``params=`` returns.
-        options: The choices.
-        constants: Values of overrides.
         epilogue: What may follow in the dispatch.
         notes: Lines that `explain` prints with it.
     """
@@ -87,11 +82,7 @@ class Composition:
     notes: tuple[str, ...] = ()
 
     def composed(self) -> Composed:
-        """Return the text, composed anew unless some program has it.
-
-        Raises:
-            ShaderError: The source does not fit the tensors.
-        """
+        """Return the text, composed anew unless some program has it."""
 
         def make() -> Composed:
             return compose(

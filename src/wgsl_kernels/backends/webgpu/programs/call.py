@@ -24,11 +24,6 @@ class ShaderCall:
     """One shader kernel for inputs of fixed specs.
 
     Attributes:
-        shader: The kernel.
-        names: What its inputs are called.
-        attrs: Its attributes.
-        outputs: What it makes.
-        output_names: What that is called.
         checks_loops: Whether it is to report where the adapter has ended its loops.
     """
 
@@ -41,7 +36,6 @@ class ShaderCall:
 
     @property
     def source(self) -> Source:
-        """The shader's files."""
         found = self.shader.source
         return found.checked if self.checks_loops else found
 
@@ -77,10 +71,8 @@ class ShaderCall:
         return {name: Argument.made(spec, n) for n, (name, spec) in enumerate(pairs)}
 
     def given(self, arguments: Sequence[Argument | None]) -> dict[str, Argument]:
-        """Return the inputs that are there, by name."""
         pairs = zip(self.names, arguments, strict=True)
         return {name: one for name, one in pairs if one is not None}
 
     def numbers(self) -> dict[str, int]:
-        """Return the number of each input, by name."""
         return {name: n for n, name in enumerate(self.names)}

@@ -24,11 +24,7 @@ def choice_of_form(
 ) -> Choice | None:
     """Return the choice among configurations of a form's templates, None where there is but one.
 
-    Args:
-        call: The kernel, whose files fill the templates' slots.
-        candidates: The configurations by name, the static one first.
-        shape_class: What is alike where the same of them is the fastest.
-        work: How many elements the kernel goes through.
+    The call's files fill the templates' slots. The static configuration is the first.
     """
     if len(candidates) == 1:
         return None

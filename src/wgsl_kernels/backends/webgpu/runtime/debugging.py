@@ -219,7 +219,6 @@ def said(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _number(type_: str, word: int) -> str:
-    """Return the number of a type that a word of the log is."""
     if type_ == "bool":
         return "true" if word else "false"
     (value,) = struct.unpack(_FORMATS[type_], struct.pack("<I", word))
@@ -238,11 +237,7 @@ def nan_finding(
 ) -> Finding | None:
     """Return where a dispatch that ran has written NaN though all that it read is finite.
 
-    Args:
-        device: The device.
-        origin: The program and the dispatch.
-        storages: Its buffers.
-        called: The Python line that called the op.
+    ``called`` is the Python line that called the op.
     """
     program, dispatch = origin
     given: list[np.ndarray[Any, Any]] = []

@@ -56,9 +56,7 @@ class Evaluator:
     def make(self, root: GpuArray, why: str) -> None:
         """Make ``root`` an ordinary array, and with it what else its dispatches write.
 
-        Args:
-            root: A deferred array.
-            why: Why it cannot stay deferred, for `explain`.
+        ``why`` it cannot stay deferred is for `explain`.
 
         Raises:
             OutOfMemoryError, DeviceLostError: It cannot be made; it stays deferred. The message
@@ -95,7 +93,6 @@ class Evaluator:
                 device.cause = before
 
     def note(self, array: GpuArray) -> None:
-        """Count a deferred array of a kernel that is no map."""
         self.fusible_kernels.note(array)
 
     def retire(self, launch: Any) -> None:
@@ -108,7 +105,6 @@ class Evaluator:
         self._runs.drop(lambda key, _: key[0] in retired or not retired.isdisjoint(key[1][0]))
 
     def make_deferred(self) -> None:
-        """Make what this thread has deferred; what cannot be made is left to whoever needs it."""
         self.fusible_kernels.make_deferred()
 
     def _run_group(self, device: Device, root: GpuArray) -> None:

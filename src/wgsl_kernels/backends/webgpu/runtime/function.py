@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_arrays(name: str, results: list[Any]) -> None:
-    """Refuse what is no array.
-
-    Raises:
-        ArgumentError: One is none.
-    """
+    """Refuse what is no array."""
     for one in results:
         if not isinstance(one, GpuArray):
             kind = type(one).__name__
@@ -94,8 +90,6 @@ class FunctionProgram(NamedTuple):
     """The program of a function for inputs of certain layouts.
 
     Attributes:
-        program: Its dispatches.
-        results: Where its results are.
         constants: Values that it computed of shapes and attributes; the program's inputs behind
             the function's own, put on the device for each run.
         checks: What looks at values at each run.
@@ -206,7 +200,6 @@ class FunctionCall:
         return found
 
     def _run(self, gpu: Any, arrays: Sequence[Any]) -> list[Any]:
-        """Run the function, symbolically or on arrays."""
         try:
             found = self._func(gpu, *arrays, **self._keywords)
         except OutOfMemoryError:

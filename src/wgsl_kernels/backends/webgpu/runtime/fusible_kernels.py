@@ -334,7 +334,6 @@ def _maps(
 
 
 def _leaves(before: dict[int, tuple[Fused, FusionGroup]]) -> list[GpuArray]:
-    """Return the arrays that groups read, in order."""
     return [group.leaves[~ref] for one, group in before.values() for ref in one.part.leaves]
 
 

@@ -213,11 +213,7 @@ class KernelLaunch:
     ) -> tuple[Loaded | None, bool]:
         """Return the program fused with ``maps``, and whether it stays the same for such arrays.
 
-        Args:
-            device: The device.
-            arrays: The kernel's inputs; those that maps stand for are pending.
-            maps: The groups.
-            leaves: The arrays that the groups read, in order.
+        The inputs that maps stand for are pending; ``leaves`` are the arrays that the groups read.
 
         Returns:
             None for the program of a function that has none for such arrays, or none that takes
@@ -244,9 +240,8 @@ class KernelLaunch:
     def key_of(self, arrays: Sequence[Any], prologues: Collection[int] = ()) -> Any:
         """Return what tells programs apart; None: the tuner is to be asked by a run on arrays.
 
-        Args:
-            arrays: The inputs; a shader's are on the device, or are to be taken for different ones.
-            prologues: The inputs that groups stand for.
+        A shader's inputs are on the device, or are to be taken for different ones; groups stand for
+        those in ``prologues``.
         """
         states: list[Any] = []
         for array in arrays:
@@ -272,7 +267,6 @@ class KernelLaunch:
         return self.key_of(arrays)
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Storage]:
-        """Run a program on inputs of its layouts."""
         return loaded.run(self.resident(loaded, inputs))
 
     def resident(self, loaded: Loaded, inputs: Sequence[Any]) -> Sequence[Any]:

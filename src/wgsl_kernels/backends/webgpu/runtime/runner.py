@@ -40,8 +40,6 @@ class LoadedDispatch:
     """One dispatch on a device.
 
     Attributes:
-        dispatch: What it is.
-        ready: The same, looked up.
         places: Where its bindings are: input ``n``, or buffer ``~n``.
         special: The bindings that are neither, by position.
         changes: Whether parameters or special bindings differ from run to run.
@@ -64,11 +62,7 @@ class Loaded:
     """A program on a device; its pipelines are made when it first runs.
 
     Attributes:
-        program: What it runs.
-        device: Where.
         packed: The inputs that are read contiguous.
-        bound: The inputs that are bound.
-        written: The inputs that are written.
         makes_one: Whether it is one dispatch with one result, which `make` runs.
     """
 
@@ -112,11 +106,7 @@ class Loaded:
         )
 
     def compile(self) -> None:
-        """Make the pipelines.
-
-        Raises:
-            ShaderError: A text does not compile; the message shows the author's line.
-        """
+        """Make the pipelines."""
         self._steps = _steps(self.device, self.program)
         self._only = self._steps[0] if self.makes_one else None
         if self._only is not None:

@@ -33,8 +33,6 @@ class ShaderLowering:
     """One call of a shader kernel, with its form.
 
     Attributes:
-        call: The kernel and what it is called with.
-        form: Its form.
         is_ours: Whether it is one of the library's own.
         cost, accepts_prologue, accepts_epilogue, reads: As those of a `KernelLaunch`.
     """

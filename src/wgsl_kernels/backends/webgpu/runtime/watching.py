@@ -42,7 +42,6 @@ class DispatchWatch:
 
     Attributes:
         events: What they did wrong, in order.
-        dispatches: All that ran.
         refused: Those whose watching text does not compile, with the compiler's words.
     """
 
@@ -55,9 +54,7 @@ class DispatchWatch:
 def watching(device: Device, *, poison: int | None = None) -> Iterator[DispatchWatch]:
     """Have all dispatches of a block watch themselves; each is waited for.
 
-    Args:
-        device: The device.
-        poison: The word with which new memory is filled, so that what nobody writes shows.
+    New memory is filled with the word ``poison``, so that what nobody writes shows.
     """
     seen = DispatchWatch()
     plain = device.run
@@ -89,8 +86,6 @@ class Guards:
     """The memory of a block, and behind each buffer a zone that nobody may write.
 
     Attributes:
-        device: Where.
-        word: What it was filled with.
         storages: The buffers, each with its own bytes.
     """
 
@@ -151,11 +146,7 @@ def watch_run(
 ) -> DispatchWatch:
     """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
 
-    Args:
-        device: The device.
-        plain: Its own way to run one.
-        ready: The dispatch, with its program.
-        storages: Its buffers.
+    ``plain`` is the device's own way to run one.
     """
     assert ready.origin is not None
     _, dispatch = ready.origin

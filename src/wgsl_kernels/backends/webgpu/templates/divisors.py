@@ -39,8 +39,6 @@ class Divisors:
     """Indices in the scope of one function.
 
     Attributes:
-        along: The parameter that moves.
-        lets: What local names stand for.
         divisors: What divides a field of ``params`` or a constant, by ``params.field`` or name.
     """
 

@@ -54,10 +54,8 @@ class TemplateModule:
     """A template with its slots filled and its configuration in place: plain WGSL.
 
     Attributes:
-        module: The tree.
         text: What it says, each place of which leads to its author's.
         configuration: All constants' values, the defaults among them.
-        hash: A digest of the text.
     """
 
     module: LinkedModule
@@ -72,7 +70,6 @@ class Template:
 
     Attributes:
         texts: The files by where they are: the template's, the slots' and all that these import.
-        root: The template.
         slots: The module that takes the place of the defaults, None for the defaults alone.
     """
 
@@ -109,7 +106,6 @@ class Template:
 
     @property
     def tuned(self) -> tuple[str, ...]:
-        """The constants that the tuner chooses."""
         return tuple([name for name, one in self.constants.items() if one.chooser == "tune"])
 
     def configurations(
@@ -155,7 +151,6 @@ class Template:
 
     @functools.cached_property
     def slot_texts(self) -> tuple[Text, ...]:
-        """The modules of defaults."""
         return tuple(text for path, text in self.texts if path != self.slots and is_slots(text))
 
     def module(

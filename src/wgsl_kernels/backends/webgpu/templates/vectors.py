@@ -64,7 +64,6 @@ class Vec4Load:
     buffers: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return what ``explain`` prints."""
         return f"vec4 loads of {', '.join(self.buffers)}"
 
 
@@ -76,7 +75,6 @@ class ScalarLoads:
     place: str
 
     def __str__(self) -> str:
-        """Return what ``explain`` prints."""
         return f"scalar loads: {self.reason} ({self.place})"
 
 
@@ -89,13 +87,8 @@ def vec4_load(
 ) -> Vec4Load | ScalarLoads:
     """Return the form of ``function`` that reads four elements along a parameter, or why not.
 
-    Args:
-        text: The function's file.
-        function: An element function: ``let``s, and a ``return``.
-        along: The name of the parameter that the four elements are next to each other along; it
-            is a multiple of four where the form is called.
-        facts: What the host knows.
-        own: The names that the file declares, which are not WGSL's.
+    ``function`` has ``let``s and a ``return``; the parameter ``along`` is a multiple of four where
+    the form is called. ``own`` are the names that the file declares, which are not WGSL's.
     """
     try:
         return _Vectorizing(function, along, facts, own).all()

@@ -40,7 +40,6 @@ class Choice:
     """What is chosen once per process, adapter and class of shapes.
 
     Attributes:
-        kernel: The kernel's name.
         shape_class: Small numbers and short words that tell apart what may want another variant.
         candidates: The variants that can run, by name.
         static: The one that is taken unless another is known to be faster.
@@ -60,7 +59,6 @@ class Choice:
     """What tells choices apart within a process, where an edited kernel keeps its choices."""
 
     def __post_init__(self) -> None:
-        """Make names and key once."""
         names = tuple(self.candidates)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "key", (self.kernel, self.shape_class, names))
@@ -91,9 +89,7 @@ class Choice:
     def named(self, entry: Mapping[str, Any] | None, level: int = logging.INFO) -> str | None:
         """Return the variant that an entry of a file is about; None, and say so, if none of these.
 
-        Args:
-            entry: The entry, if there is one.
-            level: How loud it is said.
+        That none is found is said at ``level``.
         """
         if entry is None:
             return None

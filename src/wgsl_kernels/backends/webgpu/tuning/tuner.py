@@ -57,7 +57,6 @@ class Measurement:
     """What was measured for one choice.
 
     Attributes:
-        choice: The choice.
         chosen: The variant that is taken from now on, or by the next process.
         seconds: The least time of each variant that ran.
     """
@@ -278,12 +277,8 @@ class Tuner:
     ) -> str:
         """Return the fastest variant, and keep it; what is cut short is not kept.
 
-        Args:
-            device: The device.
-            choice: The variants; others have to beat the static one.
-            run: Runs a variant.
-            seconds: The most that comparing takes, first runs apart.
-            end: When to begin no further first run, which may compile, by ``perf_counter``.
+        Other variants have to beat the static one. Comparing takes ``seconds`` at most, first runs
+        apart; no further first run, which may compile, begins after ``end`` by ``perf_counter``.
         """
         static = choice.static
         self._is_measuring = True

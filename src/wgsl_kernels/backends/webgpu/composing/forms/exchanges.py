@@ -32,9 +32,7 @@ _NUMBERS = ("f32", "i32", "u32", "f16")
 def can_exchange(source: Source, names: Sequence[str]) -> bool:
     """Say whether the accumulator is a number, a vector, or a struct of such.
 
-    Args:
-        source: A reduction's files.
-        names: Its inputs, whose element types are all as good as any other.
+    All element types of the inputs are as good as any other.
     """
     elements = {f"T_{name}": "f32" for name in (*names, "y", "out", "wide")}
     types = NamedTypes(source.declarations, {"T": "f32", **elements})

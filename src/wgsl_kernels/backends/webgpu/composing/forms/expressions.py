@@ -43,7 +43,6 @@ class GroupExpressions:
         place: Where an item of a flat leaf is.
         across: The axis of which ``wk_row`` is the coordinate, ``wk_outer`` and ``wk_place`` being
             the indices over what comes before and after it.
-        lines: The statements.
     """
 
     structure: Structure
@@ -60,7 +59,6 @@ class GroupExpressions:
 
     @property
     def lanes(self) -> int:
-        """Elements of an item."""
         return 4 if self.structure.vec4 else 1
 
     def compute(self) -> list[list[str]]:
@@ -111,11 +109,9 @@ class GroupExpressions:
         self.lines.append(f"{array}[{self.place}] = {stored};")
 
     def element(self, type_: str) -> str:
-        """Return the type of an item of elements."""
         return type_ if self.lanes == 1 else f"vec4<{type_}>"
 
     def _index(self, lane: int = 0) -> str:
-        """Return the index of an item's element."""
         if self.lanes == 1:
             return f"({self.first} + wk_i)" if self.first else "wk_i"
         index = f"wk_i * 4u + {lane}u"
@@ -218,11 +214,8 @@ def unravel(
 ) -> tuple[list[str], list[str]]:
     """Return statements that split ``index`` row-major, and the names of the coordinates.
 
-    Args:
-        index: The flat index, an expression without side effects.
-        sizes: The axes' sizes, outermost first.
-        prefix: What the coordinates' names begin with.
-        quotient: How one index is divided by another.
+    ``index`` is without side effects; ``sizes`` begin with the outermost axis. ``quotient`` is how
+    one index is divided by another.
     """
     names = [f"{prefix}{axis}" for axis in range(len(sizes))]
     lines: list[str] = []

@@ -22,9 +22,7 @@ COLUMNS = Instance("tensors/columns.wesl")
 def add_writes(composer: Composer, *, beside: bool) -> None:
     """Add what the templates of normalizations call beside those of reductions.
 
-    Args:
-        composer: The kernel being composed.
-        beside: Whether an invocation takes neighbouring rows, and one column at a time.
+    With ``beside`` an invocation takes neighbouring rows, and one column at a time.
     """
     _check(composer)
     helpers = composer.assembly.helpers

@@ -37,14 +37,11 @@ def add_reduction(
 ) -> Function:
     """Add what the templates of reductions call; return the author's ``combine``.
 
-    Args:
-        composer: The kernel; its first input has ``kept`` + reduced axes.
-        stage: ``whole`` does everything at once; ``partial`` reduces each part of a row,
-            ``final`` the partial results, ``apply`` does too and maps one part.
-        kept: How many of the input's axes remain, which are the leading ones.
-        wide: The input, and a normalization's output, is bound as vec4: all four elements loaded
-            together lie together, at a multiple of four.
-        beside: An invocation takes neighbouring rows, whose elements are neighbours.
+    The first ``kept`` axes of the input remain. Stage ``partial`` reduces each part of a row,
+    ``final`` the partial results, ``apply`` does too and maps one part. With ``wide`` the input,
+    and a normalization's output, is bound as vec4: all four elements loaded together lie together,
+    at a multiple of four. With ``beside`` an invocation takes neighbouring rows, whose elements are
+    neighbours.
     """
     has_writes = is_normalization(composer.source) and stage in ("whole", "apply")
     add_elements(composer, stage, wide=wide, wide_result=has_writes and wide, may_pass_end=False)
@@ -60,14 +57,8 @@ def add_reduction(
 def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> Function:
     """Add what the templates of scans call; return the author's ``combine``.
 
-    Args:
-        composer: The kernel being composed.
-        stage: ``whole`` does everything at once; ``partial`` writes the total of each part,
-            ``final`` scans a part, beginning with the totals before it.
-        wide: The input is bound as vec4, so that four elements are loaded together.
-
-    Raises:
-        ShaderError: A function of the author's has other types than the form wants.
+    Stage ``partial`` writes the total of each part, ``final`` scans a part, beginning with the
+    totals before it.
     """
     operand = composer.inputs[0]
     is_strided = operand.access == "strided"
@@ -80,14 +71,7 @@ def add_scan(composer: Composer, stage: Stage, *, wide: bool) -> Function:
 def add_window(composer: Composer, stage: Stage, *, wide: bool) -> Function:
     """Add what the templates of windows call; return the author's ``combine``.
 
-    Args:
-        composer: The kernel being composed.
-        stage: ``whole`` does everything at once; ``partial`` leaves the total of each band of a
-            window, ``final`` joins them.
-        wide: The input is bound as vec4, so that four elements are loaded together.
-
-    Raises:
-        ShaderError: A function of the author's has other types than the form wants.
+    Stage ``partial`` leaves the total of each band of a window, ``final`` joins them.
     """
     add_elements(composer, stage, wide=wide)
     composer.assembly.helpers["wk_held"] = lambda: _held(composer)

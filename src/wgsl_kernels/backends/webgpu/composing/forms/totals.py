@@ -80,12 +80,7 @@ def total_bytes(source: Source, types: TypeLayouts) -> int:
 def types_before(source: Source, x: str, given: str, y: str, output: str) -> TypeLayouts:
     """Return the types of a kernel that is not yet being composed.
 
-    Args:
-        source: Its files.
-        x: Its input's name.
-        given: That input's dtype.
-        y: Its output's name.
-        output: That output's dtype.
+    The input ``x`` is of the dtype ``given``, the output ``y`` of ``output``.
     """
     own, wanted = VALUE_TYPES[given], VALUE_TYPES[output]
     aliases = {"T": own, f"T_{x}": own, f"T_{y}": wanted}

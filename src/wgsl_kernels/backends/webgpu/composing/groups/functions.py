@@ -44,7 +44,6 @@ class Functions:
     Attributes:
         target: The text, which has the parameters.
         prefix: What the names begin with; with one, nothing is shared with the rest of the text.
-        parts: What is quoted.
         start: The first op: its file and the function.
     """
 
@@ -99,11 +98,8 @@ class Functions:
     ) -> Generated:
         """Return everything, and behind it the function of generated lines that calls it.
 
-        Args:
-            slots: The file with the slot that the function fills.
-            slot: What it is called there.
-            lines: Its body.
-            names: What the names in its head are in the text.
+        The function fills ``slot`` of the file ``slots``; ``names`` has what the names in its head
+        are in the text.
         """
         naming = InstanceNames({}, {old: partial(str, new) for old, new in names.items()})
         function = fill_slot(slots, slot, lines, naming)

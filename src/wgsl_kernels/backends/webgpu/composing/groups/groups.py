@@ -123,9 +123,7 @@ _NO_FILE = Text(COMPOSED, "")
 def compose_group(structure: Structure, *, across: Across | None = None) -> Composed:
     """Return the shader that computes ``structure``: one dispatch, one pass over memory.
 
-    Args:
-        structure: What is computed.
-        across: The axis that invocations go along, if items are met in its order.
+    Invocations go along the axis ``across``, if items are met in its order.
     """
     loop = MAP.given(VEC4=structure.vec4, ACROSS=across is not None)
     leaves, outputs = leaves_of(structure, OWN), outputs_of(structure, OWN)

@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4: bool) -> Composed:
     """Return the composed shader, once the form has said what it needs.
 
-    Args:
-        composer: The kernel being composed.
-        entry: The entry point.
-        start: Where errors without a place are shown: a function of an author's.
-        vec4: Whether the arrays are bound as vec4.
+    Errors without a place are shown at ``start``, a function of an author's.
     """
     assembly = composer.assembly
     variable, struct = find_uniform(composer)

@@ -55,12 +55,8 @@ class Composer:
 
     Attributes:
         kernel: The kernel's name, for errors.
-        form: Its form.
         inputs: Its input tensors, in the signature's order.
-        outputs: Its output tensors.
         attrs: Names of its attributes and of the fields that ``params=`` returns.
-        constants: Values of overrides.
-        assembly: The text so far.
         bound: Element types of the arrays that the composer declares, by WGSL name.
         uses_status: Whether the status buffer is bound.
         before: Groups of maps that stand for inputs, by the input's name.
@@ -105,12 +101,10 @@ class Composer:
 
     @property
     def source(self) -> Source:
-        """The author's files."""
         return self.assembly.source
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """Inputs and outputs."""
         return (*self.inputs, *self.outputs)
 
     @functools.cached_property
@@ -136,7 +130,6 @@ class Composer:
 
     @functools.cached_property
     def types(self) -> NamedTypes:
-        """The types of the text."""
         return NamedTypes(self.source.declarations, self.aliases, self.constants)
 
     @functools.cached_property
@@ -151,9 +144,7 @@ class Composer:
     def variable(self, operand: Operand, element: str = "") -> str:
         """Return the WGSL variable of a tensor's array, and have it bound.
 
-        Args:
-            operand: The tensor.
-            element: The array's element type where it is not the tensor's own.
+        ``element`` is the array's element type where it is not the tensor's own.
         """
         variable = self.source.variables.get(operand.wgsl)
         if variable is not None and variable.space == "storage":
@@ -173,9 +164,7 @@ class Composer:
     def value(self, operand: Operand, name: str = "") -> str:
         """Return the expression of a value operand, of the type ``T_<name>``.
 
-        Args:
-            operand: The tensor.
-            name: The field's name, where it is not that of the tensor.
+        ``name`` is the field's name, where it is not that of the tensor.
         """
         name = name or f"wk_{operand.wgsl}_value"
         offer = Offer(VALUE_FIELDS[operand.dtype], f"{operand.name}_value")

@@ -48,7 +48,6 @@ class Instance:
     """Which template, and its configuration.
 
     Attributes:
-        path: The template.
         configuration: Values of its constants; others keep their defaults.
     """
 
@@ -56,7 +55,6 @@ class Instance:
     configuration: tuple[tuple[str, bool | int], ...] = ()
 
     def given(self, **values: bool | int) -> Instance:
-        """Return it with further values."""
         return Instance(self.path, (*self.configuration, *values.items()))
 
     def value(self, name: str, default: bool | int) -> bool | int:
@@ -101,8 +99,6 @@ class InstanceFunction:
     """A declaration of an instance, which a text takes where somebody names it.
 
     Attributes:
-        instance: The instance.
-        name: What it is called there.
         naming: What its names are in the text.
         check: What refuses an author's functions that it does not fit, when it is taken.
     """
@@ -122,12 +118,10 @@ class InstanceFunction:
 
     @property
     def text(self) -> Text:
-        """That text."""
         return self.printed.text
 
     @property
     def declaration(self) -> Declaration:
-        """The declaration."""
         (found,) = self.printed.module.declarations
         return found
 
@@ -181,7 +175,6 @@ class _OpenTemplate:
     """A template, and what its text and its slots declare.
 
     Attributes:
-        template: The template.
         text: Its own file.
         functions: Its own functions by name, with the constants that they may depend on.
         offers: The fields of parameters that its slots want.

@@ -26,10 +26,8 @@ class Field:
     """One field of the uniform struct.
 
     Attributes:
-        name: The field's name in WGSL.
         fact: The name of what fills it: an attr, or ``x_shape``, ``x_strides``, ``x_offset``,
             ``x_size``, ``x_value`` of a tensor, or a word of the composer's own.
-        offset: Where it begins, in bytes.
         scalar: Its element type: ``u32``, ``i32``, ``f32`` or ``f16``.
         slots: How many elements it has; fewer numbers are padded in front.
         pad: What the padding is: 1 for shapes, 0 otherwise.

@@ -24,10 +24,7 @@ _WORD = re.compile(r"\w+")
 def head_of_slot(path: str, name: str, naming: InstanceNames = _AS_THEY_ARE) -> str:
     """Return how a slot's function begins.
 
-    Args:
-        path: The file of slots.
-        name: What it is called there.
-        naming: What the names in it are in a text.
+    ``naming`` has what the names in it are in a text.
     """
     head = _heads(text_of_module(path))[name]
     return _WORD.sub(lambda found: naming.of(found[0]), head)

@@ -62,11 +62,7 @@ def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
 
 
 def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> Uniform:
-    """Return the parameter block, and have the composer's fields appended to the author's struct.
-
-    Raises:
-        ShaderError: A field of the author's has a type or a name that nothing fills.
-    """
+    """Return the parameter block; the composer's fields are appended to the author's struct."""
     offers = composer.assembly.fields
     own = struct.fields if struct else ()
     added = tuple(_field(name, offer) for name, offer in offers.items())
