@@ -243,38 +243,28 @@ class WebGpuBackend:
         """Return a launch: of programs for a shader, of calls and programs for a function."""
 
         def prepare() -> ShaderLowering | FunctionCall:
-            if isinstance(kernel.func, ShaderKernel):
-                return self._lowering(kernel, inputs, attrs, outputs, output_names)
-            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
-            lower = partial(lower_function, gpu, repeats=kernel.repeats)
-            return FunctionCall(kernel, gpu, attrs, outputs, lower)
+            if not isinstance(kernel.func, ShaderKernel):
+                gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
+                lower = partial(lower_function, gpu, repeats=kernel.repeats)
+                return FunctionCall(kernel, gpu, attrs, outputs, lower)
+            shader: ShaderKernel = kernel.func
+            if outputs is None:
+                raise ArgumentError(
+                    f"{kernel.name}: its output shape is known only after the run; a shader alone "
+                    "cannot serve that. Register a function with full control."
+                )
+            form = classify(shader.source, shader.form)
+            names = shader.names()
+            if len(names) != len(inputs):
+                raise ArgumentError(
+                    f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
+                )
+            call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
+            check_fit(form, call, inputs)
+            return ShaderLowering(call, form)
 
         host = host_kernel(kernel, inputs, attrs, outputs)
         return KernelLaunch(self, kernel.name, prepare, outputs, host)
-
-    def _lowering(
-        self,
-        kernel: Kernel,
-        inputs: list[Any],
-        attrs: dict[str, Any],
-        outputs: tuple[Spec, ...] | None,
-        output_names: tuple[str, ...],
-    ) -> ShaderLowering:
-        shader: ShaderKernel = kernel.func
-        if outputs is None:
-            raise ArgumentError(
-                f"{kernel.name}: its output shape is known only after the run; a shader alone "
-                "cannot serve that. Register a function with full control."
-            )
-        form = classify(shader.source, shader.form)
-        names = shader.names()
-        if len(names) != len(inputs):
-            raise ArgumentError(
-                f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
-            )
-        call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
-        check_fit(form, call, inputs)
-        return ShaderLowering(call, form)
 
     def memory(self) -> Usage:
         """Return live buffers and bytes, host values not yet uploaded included."""

@@ -130,13 +130,11 @@ class GpuArray:
 
     @property
     def scalar(self) -> Any:
-        """That number, in Python."""
         assert self.host is not None
         return self.host.values.reshape(-1)[0].item()
 
 
 def row_major(shape: Shape) -> tuple[int, ...]:
-    """Return the strides of a contiguous array of ``shape``."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
@@ -189,7 +187,6 @@ def to_device_values(values: Array, dtype: DType) -> Array:
 
 
 def to_host_values(raw: Array, spec: Spec) -> Array:
-    """Return the bytes of a contiguous array as host values."""
     if spec.dtype == "bool":
         return raw[: spec.size * 4].view(np.uint32).astype(np.bool_).reshape(spec.shape)
     nbytes = spec.size * ITEMSIZE[spec.dtype]

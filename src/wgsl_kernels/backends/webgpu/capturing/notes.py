@@ -15,29 +15,18 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.capturing.scratch import ScratchValue
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
-    from wgsl_kernels.backends.webgpu.devices.recorder import Label
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
 
 
 Place: TypeAlias = "Block | ScratchValue"
 
 
 class RecordedDispatch(NamedTuple):
-    """One dispatch, with all that it needs but the device's own parameter buffer.
+    """One dispatch; ``places`` are its buffers, values in place of those that belong to the run."""
 
-    ``places`` are the buffers, and the values in place of those that belong to the run.
-    """
-
-    pipeline: Pipeline
+    ready: Ready
     places: tuple[Place, ...]
-    ranges: Ranges
-    window: int
-    params: bytes
-    groups: tuple[int, int, int]
-    label: Label
-    origin: Origin
 
 
 class Notes:
@@ -106,13 +95,8 @@ class Notes:
         for one in storages:
             if one.block not in values:
                 self.kept.setdefault(one.block, one)
-        pipeline, fitting, params, groups, _, label, origin = ready
         places = tuple([values.get(one.block, one.block) for one in storages])
-        self.steps.append(
-            RecordedDispatch(
-                pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin
-            )
-        )
+        self.steps.append(RecordedDispatch(ready, places))
 
     def has_read(self) -> None:
         self.refuse(f"it reads values at {user_line()}")

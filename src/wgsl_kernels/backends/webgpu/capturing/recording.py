@@ -164,7 +164,7 @@ class GpuRecording:
         uses: list[Use] = []
         sizes: dict[Hashable, int] = {}
         for step in steps:
-            kinds = [binding.kind for binding in step.pipeline.layout.storages]
+            kinds = [binding.kind for binding in step.ready.pipeline.layout.storages]
             written = [one for one, kind in zip(step.places, kinds, strict=True) if kind != "read"]
             uses.append((frozenset(step.places), frozenset(written)))
             for one in step.places:
@@ -178,8 +178,9 @@ class GpuRecording:
         spared = {None if status is None else status.storage.block}
         outside = (self._notes.kept.keys() | sources.keys()) - spared
         for step in self._notes.steps:
-            for binding, place in zip(step.pipeline.layout.storages, step.places, strict=True):
+            pipeline = step.ready.pipeline
+            for binding, place in zip(pipeline.layout.storages, step.places, strict=True):
                 if binding.kind == "read_write" and place in outside:
-                    self.refuse(f"{step.pipeline.label} writes into one of its inputs")
+                    self.refuse(f"{pipeline.label} writes into one of its inputs")
                     return False
         return True

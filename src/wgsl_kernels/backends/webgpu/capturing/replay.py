@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Origin
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch as DeviceDispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
     from wgsl_kernels.backends.webgpu.runtime.session import Session
@@ -64,10 +64,10 @@ class ReplayedDispatch:
         open: (position, slot) of each buffer that differs.
     """
 
-    __slots__ = ("blocks", "offset", "open", "step")
+    __slots__ = ("blocks", "offset", "open", "ready")
 
-    def __init__(self, step: RecordedDispatch, places: Sequence[Block | int], at: Any) -> None:
-        self.step = step
+    def __init__(self, ready: Ready, places: Sequence[Block | int], at: Any) -> None:
+        self.ready = ready
         self.offset = at
         self.blocks: list[Any] = list(places)
         self.open = tuple(
@@ -76,7 +76,7 @@ class ReplayedDispatch:
 
     def ranges(self, starts: Sequence[int]) -> Ranges:
         """Return what is bound of the buffers, where slots begin at these bytes."""
-        ranges = self.step.ranges
+        ranges = self.ready.fitting.ranges
         if not any(starts):
             return ranges
         found = list(ranges)
@@ -131,17 +131,18 @@ class GpuReplay:
         self._kept = kept
         self._scratch = scratch
         self._status = status
-        self._work = sum(x * y * z for x, y, z in (step.groups for step, _ in steps))
+        self._work = sum(x * y * z for x, y, z in (step.ready.groups for step, _ in steps))
         recorder = device.captures.recorder
-        needs = [(one.params, one.window, one.pipeline) for one, _ in steps]
+        all_ready = [one.ready for one, _ in steps]
+        needs = [(one.params, one.fitting.window, one.pipeline) for one in all_ready]
         offsets, self._params = recorder.fixed_params(needs)
         self._rows = [
-            ReplayedDispatch(step, places, at)
+            ReplayedDispatch(step.ready, places, at)
             for (step, places), at in zip(steps, offsets, strict=True)
         ]
         self._groups: Recent[Any, BindGroup] = Recent(GROUP_BYTES)
         self._fixed = [
-            None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
+            None if row.open else self._dispatch(row, tuple(row.blocks), row.ranges(()))
             for row in self._rows
         ]
         self._variants: Recent[tuple[Block | int, ...], list[DeviceDispatch]] = Recent(
@@ -249,11 +250,12 @@ class GpuReplay:
     def _dispatch(
         self, row: ReplayedDispatch, blocks: tuple[Block, ...], ranges: Ranges
     ) -> DeviceDispatch:
-        step = row.step
-        key = (step.pipeline.layout, step.window, ranges, blocks)
+        step = row.ready
+        window = step.fitting.window
+        key = (step.pipeline.layout, window, ranges, blocks)
         group = self._groups[key]
         if group is None:
-            uniform = self._params, step.window
+            uniform = self._params, window
             group = self._device.make_group(step.pipeline, blocks, ranges, uniform)
             self._groups.keep(key, group)
         return (step.pipeline, group, row.offset, step.groups, step.label)
@@ -279,9 +281,9 @@ def concatenated(
     others = inputs
     dispatches = []
     for step, where in steps:
-        if step.origin is None:
+        if step.ready.origin is None:
             return None
-        dispatch = step.origin[1]
+        dispatch = step.ready.origin[1]
         bindings = []
         for binding, one in zip(dispatch.bindings, where, strict=True):
             place = binding.place
@@ -302,6 +304,6 @@ def concatenated(
                         buffers.append(Spec((one.capacity // 4,), "int32"))
                     place = places[one]
             bindings.append(replace(binding, place=place))
-        params = ParamBlock(step.params, (), dispatch.params.report, dispatch.params.facts)
+        params = ParamBlock(step.ready.params, (), dispatch.params.report, dispatch.params.facts)
         dispatches.append(replace(dispatch, bindings=tuple(bindings), params=params))
     return Program(tuple(dispatches), tuple(buffers), tuple(range(len(made))))

@@ -53,10 +53,7 @@ class Options:
         loop: What is around the functions of a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
-        wide: Whether it binds its input as vec4.
         entry: A free kernel's entry point, where it has several.
-        before: Groups of maps that stand for inputs.
-        after: The group of maps that the output is handed on to.
     """
 
     form: DeclaredForm | None = None

@@ -18,7 +18,6 @@ from wgsl_kernels.wgsl.syntax.places import Text
 
 
 def no_array(kernel: str, given: object, name: str = "array") -> ArgumentError:
-    """Return the error for something that is no array of the device."""
     return ArgumentError(f"{kernel}: {name} is {shown(given)}; want an array of the gpu.")
 
 
@@ -118,11 +117,12 @@ def check_options(
     kernel: str,
     params: Any,
     configuration: Any,
-    groups: Any,
-    constants: Any,
-    windows: Any,
     key: Any,
-    notes: Any,
+    *,
+    groups: Any = None,
+    constants: Any = None,
+    windows: Any = None,
+    notes: Any = (),
 ) -> None:
     """Refuse arguments of a dispatch that are of another kind than it takes."""
     named = (("params", params), ("configuration", configuration), ("constants", constants))

@@ -127,12 +127,7 @@ class Gpu(ArrayMaker):
         return self._map_launch(key, shader, arrays, attrs, y) if found is None else found
 
     def _map_launch(
-        self,
-        key: Any,
-        shader: str,
-        arrays: Mapping[str, GpuArray],
-        attrs: dict[str, Any],
-        y: Spec,
+        self, key: Any, shader: str, arrays: Mapping[str, GpuArray], attrs: dict[str, Any], y: Spec
     ) -> KernelLaunch:
         kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
         call = ShaderCall(kernel, tuple(arrays), attrs, (y,), ("y",))
@@ -232,7 +227,7 @@ class Gpu(ArrayMaker):
         if device is not self._ready.device:
             self._ready.begin(device)
         try:
-            given_key = (key,) if key is not None else (
+            given_key: Any = (key,) if key is not None else (
                 shader,
                 slots,
                 None if configuration is None else tuple(configuration.items()),
@@ -244,23 +239,23 @@ class Gpu(ArrayMaker):
             )  # fmt: skip
             loaded = self._ready[given_key]
         except (TypeError, AttributeError):  # lists or arrays among the fields
-            options = configuration, groups, constants, windows, key, notes
-            argument_checks.check_options(self._kernel, fields, *options)
-            self.dispatch(
-                plain_path(self._kernel, "shader", shader), arrays, groups=groups,
-                slots=argument_checks.slots(self._kernel, slots), configuration=configuration,
-                params=plain_fields(fields), constants=constants, windows=windows, notes=notes,
-            )  # fmt: skip
-            return
+            given_key = loaded = None
         if loaded is None:
-            options = configuration, groups, constants, windows, key, notes
-            argument_checks.check_options(self._kernel, fields, *options)
+            options: dict[str, Any] = {"groups": groups, "constants": constants}
+            options |= {"windows": windows, "notes": notes}
+            argument_checks.check_options(self._kernel, fields, configuration, key, **options)
+            if given_key is None:
+                self.dispatch(
+                    plain_path(self._kernel, "shader", shader), arrays,
+                    slots=argument_checks.slots(self._kernel, slots), configuration=configuration,
+                    params=plain_fields(fields), **options,
+                )  # fmt: skip
+                return
             bound = arguments_of(list(arrays.values()), device.largest_binding)
             given = {name: one for name, one in zip(arrays, bound, strict=True) if one is not None}
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
-                params=fields, groups=groups, constants=constants, windows=windows,
-                is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
+                params=fields, is_ours=self._origin.is_ours, is_whole=slots is not None, **options,
             )  # fmt: skip
             loaded = self._ready.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
@@ -275,7 +270,6 @@ class Gpu(ArrayMaker):
         self.has_promised = not self.has_read
 
     def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
-        """Run a dispatch's program, or leave it to what watches this run."""
         device = loaded.device
         given = list(arrays.values())
         for n in loaded.written:
@@ -342,7 +336,6 @@ class Gpu(ArrayMaker):
 
 
 def plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameter fields in plain Python."""
     return {name: plain(value) for name, value in fields.items()}
 
 

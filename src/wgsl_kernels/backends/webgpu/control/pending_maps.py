@@ -22,7 +22,6 @@ class PendingMap(NamedTuple):
     """What makes a pending array of a symbolic run.
 
     Attributes:
-        fixed: The facts that fill its attributes.
         launch: What dispatches it by itself.
     """
 

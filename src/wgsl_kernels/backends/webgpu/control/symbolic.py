@@ -48,7 +48,6 @@ class _Placeholder(NamedTuple):
     """What stands for a storage: a place in the program.
 
     Attributes:
-        run: The run that it belongs to.
         is_value: Whether it is one number on the host, which travels as a parameter.
     """
 
@@ -164,7 +163,6 @@ def _nbytes(array: GpuArray) -> int:
 
 
 def _result(array: GpuArray) -> FunctionResult:
-    """Return where a result is."""
     if array.size == 0:
         return FunctionResult(None, None)
     stand: Any = array.storage
@@ -187,17 +185,14 @@ class SymbolicGpu(Gpu):
         self._record = record
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
-        """Return a new buffer of the program."""
-        shape, size, nbytes, _ = extent(self._kernel, shape, dtype)
+        shape, _, nbytes, _ = extent(self._kernel, shape, dtype)
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
-        stand: Any = _Placeholder(BindingResource("buffer", len(buffers)), nbytes, self._record)
         buffers.append(Spec(shape, dtype))
-        return GpuArray(shape, dtype, size, stand, None)
+        return self._at(BindingResource("buffer", len(buffers) - 1), buffers[-1])
 
     def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
-        """Return a new buffer that a dispatch fills."""
         array = self.empty(shape, dtype)
         words = words_of(value, dtype, f"{self._kernel}: value")
         if array.storage is not None:
@@ -205,20 +200,17 @@ class SymbolicGpu(Gpu):
         return array
 
     def upload(self, values: Array, dtype: DType) -> GpuArray:
-        """Return an array of the program's own, which is uploaded once."""
         record = self._record
         constant = self.constant(values, dtype)
-        shape, size = constant[1].shape, constant[1].size
-        if not size:
-            return GpuArray(shape, dtype, 0, None, None)
+        spec = constant[1]
+        if not spec.size:
+            return GpuArray(spec.shape, dtype, 0, None, None)
         record.constants.append(constant)
         place = BindingResource("input", len(record.inputs))
-        stand: Any = _Placeholder(place, device_bytes(size, dtype), record)
-        record.inputs.append(GpuArray(shape, dtype, size, stand, None))
-        return GpuArray(shape, dtype, size, stand, None)
+        record.inputs.append(self._at(place, spec))
+        return self._at(place, spec)
 
     def read(self, array: GpuArray) -> NoReturn:
-        """Give up: nothing has run."""
         raise NotSymbolicError("read")
 
     def check_known(self, array: GpuArray, check: Callable[[Array], None]) -> None:
@@ -238,8 +230,7 @@ class SymbolicGpu(Gpu):
         for n, one in enumerate(self._record.inputs):
             if one is array and n not in self._record.copied:
                 self._record.packed.add(n)
-                stand: Any = _Placeholder(BindingResource("input", n), _nbytes(array), self._record)
-                found = GpuArray(array.shape, array.dtype, array.size, stand, None)
+                found = self._at(BindingResource("input", n), Spec(array.shape, array.dtype))
                 found.immutable = True
                 return found
         x = Argument.of(array, 0).within(self.device.largest_binding)
@@ -258,7 +249,6 @@ class SymbolicGpu(Gpu):
         return found
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
-        """Return another view of the same buffer."""
         made = super().view(self.known(array), shape, strides, offset)
         if array.size != 1 or made.size == 1:
             return made
@@ -284,16 +274,12 @@ class SymbolicGpu(Gpu):
         slots: str | Text | None = None,
         configuration: Mapping[str, bool | int] | None = None,
         params: Mapping[str, Any] | None = None,
-        groups: Sequence[int] | None = None,
-        constants: Mapping[str, float] | None = None,
-        windows: Mapping[str, tuple[int, int]] | None = None,
         key: Hashable = None,
-        notes: Sequence[str] = (),
+        **options: Any,
     ) -> None:
         """Note one dispatch of a shader with its own ``main``."""
         argument_checks.check_arrays(self._kernel, arrays)
-        options = configuration, groups, constants, windows, key, notes
-        argument_checks.check_options(self._kernel, params, *options)
+        argument_checks.check_options(self._kernel, params, configuration, key, **options)
         record = self._record
         source = self._source(shader, slots, configuration)
         given = {name: self.known(one) for name, one in arrays.items()}
@@ -306,13 +292,10 @@ class SymbolicGpu(Gpu):
                 {name: _argument(one).within(largest) for name, one in given.items()},
                 self.device,
                 params=plain_fields(params or {}),
-                groups=groups,
-                constants=constants,
-                windows=windows,
                 is_whole=slots is not None,
                 is_ours=self._origin.is_ours,
                 first_buffer=len(record.buffers),
-                notes=notes,
+                **options,
             )
 
         program = lowered()
@@ -369,7 +352,6 @@ class SymbolicGpu(Gpu):
         return self._launched(array.op.launch, [self._alone(one) for one in array.inputs])
 
     def repeats(self) -> None:
-        """Note the promise."""
         self._record.repeats = True
 
     def _launched(self, launch: KernelLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
@@ -405,9 +387,11 @@ class SymbolicGpu(Gpu):
         record.buffers += program.buffers
         record.dispatches += [one.moved(moved) for one in program.dispatches]
         (number,) = program.outputs
-        spec = program.buffers[number]
-        nbytes = device_bytes(spec.size, spec.dtype)
-        stand: Any = _Placeholder(BindingResource("buffer", first + number), nbytes, record)
+        return self._at(BindingResource("buffer", first + number), program.buffers[number])
+
+    def _at(self, place: BindingResource, spec: Spec) -> GpuArray:
+        """Return the contiguous array that is at a place of the program."""
+        stand: Any = _Placeholder(place, device_bytes(spec.size, spec.dtype), self._record)
         return GpuArray(spec.shape, spec.dtype, spec.size, stand, None)
 
     def known(self, array: GpuArray) -> GpuArray:

@@ -251,7 +251,7 @@ def wgsl_kernel(
             word = "init" if groups is None else "groups"
             raise ArgumentError(f"{name}: {word} is for other forms; a {form} has its own.")
         product = _forms[form](name, source, origin, allowed, params)
-        _register_with(product, form, derived, override)
+        _register_with(product, [f"{form} {what}" for what in derived], override)
         return None
     if source is not None:
         given = plain_path(f"wgsl_kernel: {name}", "source", source)
@@ -262,7 +262,9 @@ def wgsl_kernel(
     def register(func: F) -> F:
         implementation("wgsl_kernel", name, func)
         is_repeated = origin.is_ours if repeats is None else repeats
-        add_kernel(_with_control(name, func, origin, allowed, is_repeated), override=override)
+        takes = keywords(func)
+        made = Kernel(name, "webgpu", func, origin, allowed, takes=takes, repeats=is_repeated)
+        add_kernel(made, override=override)
         return func
 
     return register
@@ -287,15 +289,12 @@ def _register_shader(
         look_at_outputs(shader)
         if not shader.origin.is_ours:
             warn_of_slips(shader)
-    registering = [_derivers[what](shader) for what in derived]
-    add_kernel(kernel_of(shader, allowed), override=override)
-    for register in registering:
-        register(override)
+    _register_with(kernel_of(shader, allowed), derived, override)
 
 
-def _register_with(kernel: Kernel, form: str, derived: Sequence[str], override: bool) -> None:
-    """Register a kernel of a form and what is derived of it, or nothing where that raises."""
-    registering = [_derivers[f"{form} {what}"](kernel.func) for what in derived]
+def _register_with(kernel: Kernel, derived: Sequence[str], override: bool) -> None:
+    """Register a kernel and what is derived of it, or nothing where that raises."""
+    registering = [_derivers[what](kernel.func) for what in derived]
     add_kernel(kernel, override=override)
     for register in registering:
         register(override)
@@ -333,21 +332,6 @@ def _check_form(name: str, form: str | None) -> None:
         *first, last = map(repr, (*_OF_X, *_forms))
         want = f"{', '.join(first)} or {last}, or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
-
-
-def _with_control(
-    name: str, func: F, origin: Origin, allowed: frozenset[DType] | None, repeats: bool
-) -> Kernel:
-    """Return the kernel of a function with full control."""
-    return Kernel(
-        name,
-        "webgpu",
-        func,
-        origin,
-        dtypes=allowed,
-        takes=keywords(func),
-        repeats=repeats,
-    )
 
 
 def _infer(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]:

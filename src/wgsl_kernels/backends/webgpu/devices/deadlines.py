@@ -47,7 +47,6 @@ GONE = (
 
 
 def compile_seconds() -> float | None:
-    """Return how long a kernel may be compiled."""
     found: float | None = config.value("compile_timeout", current())
     return found
 
@@ -81,7 +80,6 @@ class Deadlines:
 
     @property
     def dispatch_seconds(self) -> float | None:
-        """How long a batch of dispatches may run."""
         found: float | str | None = config.value("dispatch_timeout", current())
         return self._auto_seconds if isinstance(found, str) else found
 
@@ -134,7 +132,6 @@ class Deadlines:
         self._watched(wait, [records for _, records in batches], times)
 
     def is_made(self, pipeline: Pipeline) -> None:
-        """Note a new pipeline."""
         if self._policy.compiles_when_run:
             self.fresh[ref(pipeline)] = None
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
-    from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
+    from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
@@ -220,34 +220,8 @@ class Device:
             except Exception as error:
                 self._recorder.fail(error)
 
-    def dispatch(
-        self,
-        pipeline: Pipeline,
-        storages: Sequence[Storage],
-        ranges: Ranges | None,
-        params: bytes,
-        groups: tuple[int, int, int],
-        label: Label = "",
-    ) -> None:
-        """Record one dispatch; it is submitted with others.
-
-        Args:
-            pipeline: From ``pipeline`` of this device.
-            storages: What the storage bindings get, in the order of the pipeline's bindings.
-            ranges: (offset, size) in bytes for each; None for the whole of each storage.
-            params: The bytes of the uniform or the immediates; ignored where there is neither.
-            groups: Workgroups along x, y and z; a 0 means that there is nothing to do.
-            label: The kernel, or all kernels of a fused dispatch; by default the pipeline's.
-
-        Raises:
-            ArgumentError: A grid, a range or a pair of bindings that WebGPU does not allow.
-        """
-        if ranges is None:
-            ranges = tuple([(0, one.nbytes) for one in storages])
-        self.run(self.ready(pipeline, ranges, params, groups, label), storages)
-
     def run(self, ready: Ready, storages: Sequence[Storage]) -> None:
-        """Record one dispatch on these buffers; see `dispatch`."""
+        """Record one dispatch on these buffers, in the order of its pipeline's bindings."""
         recorder = self._recorder
         with self.lock:
             if recorder.refusal is not None:
@@ -312,7 +286,6 @@ class Device:
 
     @property
     def has_timestamps(self) -> bool:
-        """Whether ``profile`` gives device times."""
         return "timestamp-query" in self.features
 
     def profile(self, on: bool) -> None:
@@ -375,7 +348,6 @@ class Device:
 
     @property
     def _noting(self) -> NoteTaker | None:
-        """What takes notes of the calling thread."""
         return self.notes if self.notes is not None and self.notes.listens() else None
 
     def _read(self, pieces: list[Piece]) -> list[Bytes]:

@@ -78,7 +78,6 @@ def is_loss(error: Exception) -> bool:
 
 
 def method_calls() -> NativeCalls:
-    """Return the same calls made of wgpu-py's public methods."""
     return NativeCalls(
         direct=False,
         gpu_error=_gpu_error(),

@@ -109,7 +109,6 @@ class PipelineCache:
     Attributes:
         background: What compiles in threads; None where that is not asked for.
         ahead: What has the driver compile before a pipeline runs; None where it needs no telling.
-        made: How many pipelines were made so far.
     """
 
     def __init__(
@@ -136,7 +135,6 @@ class PipelineCache:
         self.made = 0
 
     def __len__(self) -> int:
-        """Return how many pipelines are kept."""
         return len(self._alive)
 
     def find(
@@ -292,7 +290,11 @@ class GroupCache:
         groups: tuple[int, int, int],
         label: Label = "",
     ) -> Ready:
-        """Return a dispatch that can be run on any buffers; see ``Device.dispatch``.
+        """Return a dispatch that can be run on any buffers, of which it binds ``ranges`` of bytes.
+
+        ``params`` are the bytes of the uniform or the immediates, ignored where there is neither;
+        no workgroups along an axis mean that there is nothing to do. The label is that of all
+        kernels in a fused dispatch, by default the pipeline's.
 
         Raises:
             ArgumentError: The device cannot run such a grid, or takes fewer parameters, or these
@@ -318,11 +320,7 @@ class GroupCache:
         return Ready(pipeline, fitting, params, groups, work, label)
 
     def create(
-        self,
-        pipeline: Pipeline,
-        blocks: Sequence[Block],
-        ranges: Ranges,
-        uniform: tuple[Any, int],
+        self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
     ) -> BindGroup:
         """Check the bindings of a dispatch and make their bind group.
 

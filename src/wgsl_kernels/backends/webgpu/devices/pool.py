@@ -87,15 +87,6 @@ class Storage:
     def capacity(self) -> int:
         return self.block.capacity
 
-    @property
-    def buffer(self) -> Any:
-        return self.block.buffer
-
-    @property
-    def epoch(self) -> int:
-        """The number of the batch that last used the buffer; -1 before the first."""
-        return self.block.epoch
-
 
 @dataclass(frozen=True)
 class MemoryUse:
@@ -222,7 +213,6 @@ class Pool:
         return self._blocks[heappop(free)] if free else self._grow(capacity, label, "", capacity)
 
     def hold(self, block: Block, nbytes: int) -> Storage:
-        """Return a storage of a buffer that was taken."""
         block.nbytes = nbytes
         self.live_bytes += nbytes
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
@@ -252,7 +242,6 @@ class Pool:
         return before - self.held_bytes
 
     def use(self) -> MemoryUse:
-        """Return what is held now."""
         self.collect()
         free = [self._blocks[number] for numbers in self._free.values() for number in numbers]
         return MemoryUse(

@@ -85,18 +85,15 @@ class Reports:
         return self.status
 
     def status_storage(self) -> Storage:
-        """Return the buffer of these dispatches."""
         if self._storage is None:
             self._storage = self.new_storage()
         return self._storage
 
     @property
     def own(self) -> list[Storage]:
-        """The buffers of its own that exist."""
         return [] if self._storage is None else [self._storage]
 
     def new_storage(self) -> Storage:
-        """Return a status buffer full of zeros."""
         return self._put(np.zeros(STATUS_BYTES, np.uint8), "status")
 
     def watch(self, status: LastingStatus) -> None:

@@ -77,7 +77,6 @@ class ThreadCall(Generic[T]):
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended with an exception."""
         return self._error is not None
 
     @property

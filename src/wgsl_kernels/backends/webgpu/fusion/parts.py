@@ -174,7 +174,6 @@ class Fused:
         )
 
     def before(self, name: str, *, wide: bool) -> Before:
-        """Return it as what stands for an input."""
         return Before(name, self._chosen(wide=wide).structure)
 
     def after(self, *, keeps: bool, wide: bool = False, loops: bool = False) -> After:

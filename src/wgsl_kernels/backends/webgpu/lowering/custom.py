@@ -53,15 +53,11 @@ def lower_custom(
     """
     if not is_ours and adapter.policy.ends_loops and long_loops(source, "free"):
         source = source.checked
-    whole = [] if is_ours else _read_whole(source, arguments)
+    whole: list[str] = []  # the tensors of which an author's shader may read no view
+    if not is_ours:
+        whole = [n for n, one in arguments.items() if may_end_behind(source, n, one.dtype)]
     composition = composition_of(
-        kernel,
-        source,
-        arguments,
-        params=params,
-        constants=constants,
-        whole=whole,
-        notes=notes,
+        kernel, source, arguments, params=params, constants=constants, whole=whole, notes=notes
     )
     packed = [
         one.name
@@ -106,8 +102,3 @@ def _refuse_unused(
         if name not in composed.wanted:
             known = ", ".join(composed.wanted) or "none"
             raise ArgumentError(f"{kernel}: params has {name!r}; the shader's fields: {known}.")
-
-
-def _read_whole(source: Source, arguments: Mapping[str, Argument]) -> list[str]:
-    """Return the tensors of which an author's shader may read no view."""
-    return [name for name, one in arguments.items() if may_end_behind(source, name, one.dtype)]

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Program
 
 _ONE_WAY: dict[Form, Callable[..., Program]] = {"free": lower_free, "window": lower_window}

@@ -12,14 +12,14 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.modules.source import reports
 from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides
-from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.programs.building import build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-    from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter, Bound, Composition
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
 
@@ -71,16 +71,12 @@ def lower_map(
         else:
             operands.append(Operand(name, one.dtype, len(one.shape), "flat"))
     call.add_facts(facts, arguments)
-    composition = Composition(
-        call.kernel,
-        call.source,
-        tuple(operands),
-        call.output_operands(),
-        (*call.attrs, *(one for one in facts if one not in call.attrs)),
-        _options(call, shared),
-    )
-    composed = composition.composed()
-    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    # Behind the last element a vec4 has no index that may be reported, and an element whose loops
+    # may be ended has all rounds of its invocation.
+    vec4 = not (reports(call.source) or call.checks_loops)
+    options = Options(vec4=vec4, held=tuple([call.names[n] for n in shared]))
+    composition = call.composition(operands, facts, options)
+    composed, bound = composition.composed(), call.bound(arguments)
     sizes = [one.bound_bytes for one in bound.arguments.values()]
     if max(sizes) > largest and not reports(call.source):
         walks = {call.names[n]: strides[at] for at, n in enumerate(strided)}
@@ -90,16 +86,6 @@ def lower_map(
         grid = fold(-(-items // GROUP)) if call.checks_loops else map_grid(adapter, items)
         found = (build(adapter, composition, composed, grid, bound, facts),)
     return Program(found, (spec,), (0,), (), frozenset(packed))
-
-
-def _options(call: ShaderCall, shared: Sequence[int]) -> Options:
-    """Return the choices of a map.
-
-    Behind the last element a vec4 has no index that may be reported, and an element whose loops may
-    be ended has all rounds of its invocation.
-    """
-    vec4 = not (reports(call.source) or call.checks_loops)
-    return Options(vec4=vec4, held=tuple([call.names[n] for n in shared]))
 
 
 def _in_parts(
@@ -180,7 +166,6 @@ def _sooner(shape: Sequence[int], first: int, end: int) -> int:
 
 
 def map_grid(adapter: Adapter, items: int) -> Grid:
-    """Return the workgroups of a map over ``items`` items."""
     return fold(-(-items // (GROUP * max(adapter.policy.map_run(items, GROUP), 1))))
 
 

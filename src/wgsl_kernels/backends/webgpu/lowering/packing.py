@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.origin import Origin
@@ -50,9 +50,7 @@ def lower_packing(
         return lower_free(call, arguments, adapter)
     (spec,) = call.outputs
     y = Argument.made(spec, 0)
-    source = call.source
-    inputs = (Operand("x", x.dtype, len(x.shape)),)
-    composition = Composition(call.kernel, source, inputs, call.output_operands(), ())
+    composition = call.composition([Operand("x", x.dtype, len(x.shape))], ())
     composed = composition.composed()
     step = adapter.largest_binding // ITEMSIZE[x.dtype] // _ALIGNED * _ALIGNED
     found: list[Dispatch] = []

@@ -26,12 +26,10 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
 )
 from wgsl_kernels.backends.webgpu.lowering.walk import Walk
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
-from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import choice_of_form
-from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
+from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
+from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import normalize_axes
-from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
-    from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter, Composition
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+    from wgsl_kernels.engine.values.spec import Spec
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 
@@ -126,35 +124,26 @@ class _ReductionLowering:
         program = Program(dispatches, buffers, (0,), configuration, self.packed)
         sizes = (self.rows, self.count, self.walk.step)
         classes = tuple(map(size_class, sizes))
-        return program, choice_of_form(self.call, candidates, classes, self.rows * self.count)
+        return program, self.call.choice(candidates, classes, self.rows * self.count)
 
     def _stage(self, which: Stage, variant: Variant) -> tuple[Composition, Composed]:
         walk = self.walk
         in_parts = which in ("partial", "apply")
         packed = in_parts and _is_packed(variant, self.rows, walk.inner)
-        composition = Composition(
-            self.call.kernel,
-            self.call.source,
-            self.operands,
-            self.call.output_operands(),
-            tuple(self.facts),
-            Options(
-                loop=reduce_loop(
-                    variant,
-                    which,
-                    maps=self.maps,
-                    packed=packed,
-                    vectors=walk.dtype != "complex64",
-                    lines=walk.kept > 1,
-                    even=walk.is_even,
-                    short=self.adapter.policy.reduces_in_short(self.rows * self.count),
-                ),
-                stage=which,
-                kept=walk.kept,
-                wide=walk.is_wide(ROWS[variant], self.maps),
-            ),
-            epilogue="none" if which == "partial" else "elements",
+        loop = reduce_loop(
+            variant,
+            which,
+            maps=self.maps,
+            packed=packed,
+            vectors=walk.dtype != "complex64",
+            lines=walk.kept > 1,
+            even=walk.is_even,
+            short=self.adapter.policy.reduces_in_short(self.rows * self.count),
         )
+        wide = walk.is_wide(ROWS[variant], self.maps)
+        options = Options(loop=loop, stage=which, kept=walk.kept, wide=wide)
+        epilogue = "none" if which == "partial" else "elements"
+        composition = self.call.composition(self.operands, self.facts, options, epilogue=epilogue)
         return composition, composition.composed()
 
     def _dispatch(
@@ -186,10 +175,7 @@ class _ReductionLowering:
         first = self._stage("partial", spread.variant)
         second = self._stage("apply" if self.maps else "final", last)
         nbytes = rows * parts * first[1].partial_bytes
-        bound = replace(
-            self.bound, partials=(BindingResource("buffer", len(self.call.outputs)), nbytes)
-        )
-        partials = Spec((-(-nbytes // 4),), "int32")
+        bound, partials = self.bound.in_parts(len(self.call.outputs), nbytes)
         grid = _grid(last, rows, inner, parts if self.maps else 1)
         if self.least:
             begun = self._in_windows(first, bound, parts, size)

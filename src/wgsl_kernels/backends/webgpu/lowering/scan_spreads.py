@@ -81,7 +81,6 @@ def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ..
 def scan_loop(
     method: Method, stage: Stage, layout: ScanLayout, *, exclusive: bool, backward: bool
 ) -> Instance:
-    """Return the template of a stage with its configuration."""
     chosen: dict[str, bool | int] = {
         "TOTALS": stage == "partial",
         "JOINS": stage == "final",
@@ -101,7 +100,6 @@ def scan_loop(
 
 
 def candidate(method: Method) -> Candidate:
-    """Return the template of a method, and the constants that are chosen."""
     if method == "tiles":
         return Candidate("templates/scan_tiles.wesl")
     constants = ("COLUMNS", method == "columns"), ("VEC4", method == "fours")

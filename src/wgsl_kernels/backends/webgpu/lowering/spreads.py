@@ -52,7 +52,6 @@ class ReductionSizes:
         inner: How many neighbouring results come from neighbouring elements; 1 where a row's own
             elements are neighbours, or nothing is.
         step: Elements from one element of a row to the next.
-        maps: Whether the elements are mapped and written, too.
         has_subgroups: Whether lanes of a subgroup can exchange what they have combined.
     """
 
@@ -126,7 +125,6 @@ def reduce_loop(
 
 
 def candidate(variant: Variant, *, maps: bool) -> Candidate:
-    """Return the template of a variant, and the constants that are chosen."""
     name = "normalize" if maps else "reduce"
     if variant in LANES:
         return Candidate(f"templates/{name}_lanes.wesl", (("SUBGROUPS", variant == "subgroups"),))

@@ -59,7 +59,6 @@ class Walk:
         return Operand(name, self.dtype, self.rank, self.access)
 
     def add_facts(self, facts: dict[str, Any], name: str, output: str) -> None:
-        """Add sizes, strides and offset to the facts of the dispatches."""
         if self.access == "value":
             facts.setdefault(f"{name}_value", 0)
             return

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text
 from wgsl_kernels.backends.webgpu.modules.former import present_path
 from wgsl_kernels.backends.webgpu.modules.packages import is_there
-from wgsl_kernels.backends.webgpu.modules.shader_packages import OURS, ShaderPackage, package_of
+from wgsl_kernels.backends.webgpu.modules.shader_packages import (
+    OURS,
+    ShaderPackage,
+    module_file,
+    package_of,
+)
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.templates.template import is_slots
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -79,14 +84,11 @@ class Modules(Mapping[ModulePath, "Text"]):
         folder = self.package.packages.get(path.package)
         if folder is None:
             return None
-        *above, last = path.segments or ("package",)
-        for ending in ENDINGS:
-            file = folder.joinpath(*above, last + ending)
-            if is_there(file):
-                return file if file.resolve().is_relative_to(folder.resolve()) else None
-        if path.package != OURS:
-            return None
-        tried = (present_path(folder, "/".join((*above, last + ending))) for ending in ENDINGS)
+        segments = path.segments or ("package",)
+        found = module_file(folder, segments)
+        if found is not None or path.package != OURS:
+            return found
+        tried = (present_path(folder, "/".join(segments) + ending) for ending in ENDINGS)
         return next((one for one in tried if one is not None), None)
 
 
@@ -98,7 +100,6 @@ class _KernelProject(Project):
     package: ShaderPackage | None = None
 
     def unit(self, path: ModulePath) -> Unit | None:
-        """Return the module at ``path``, None where there is none."""
         if path in self._units or path not in self.texts:
             return self._units.get(path)
         text = self.texts[path]
@@ -205,7 +206,6 @@ def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:
 
 
 def _idents(unit: Unit, at: int) -> dict[int, int]:
-    """Return where the names in a declaration begin and end."""
     node = unit.module.declarations[at]
     found = {use.ident.begin: use.ident.end for use in unit.uses[at]}
     for symbols in unit.locals_in(at).values():

@@ -14,7 +14,7 @@ from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.linking.project import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 OURS = "wgsl_kernels"
@@ -45,6 +45,16 @@ class ShaderPackage:
         *folders, name = file.relative_to(self.folder).parts
         stem = next((name.removesuffix(end) for end in ENDINGS if name.endswith(end)), name)
         return (*folders, stem)
+
+
+def module_file(folder: Path, segments: Sequence[str]) -> Path | None:
+    """Return the file of a module in a package's folder, which links may not lead out of."""
+    *above, last = segments
+    for ending in ENDINGS:
+        file = folder.joinpath(*above, last + ending)
+        if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
+            return file
+    return None
 
 
 def package_of(folder: Path) -> ShaderPackage:

@@ -8,12 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from wgsl_kernels.backends.webgpu.modules.files import (
-    find_file,
-    is_wgsl,
-    read_text,
-    text_of,
-)
+from wgsl_kernels.backends.webgpu.modules.files import find_file, is_wgsl, read_text, text_of
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder as shaders_folder
 from wgsl_kernels.backends.webgpu.modules.linked import link_files
 from wgsl_kernels.backends.webgpu.modules.packages import is_there, named_folders
@@ -55,7 +50,6 @@ class Source:
 
     @functools.cached_property
     def files(self) -> tuple[Names, ...]:
-        """The kernel's own file and the others."""
         return (self.own, *self.imported)
 
     @functools.cached_property
@@ -72,7 +66,6 @@ class Source:
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Function]:
-        """The functions of all files, by name."""
         found: dict[str, Function] = {}
         for file in self.files[::-1]:
             found |= file.module.functions
@@ -80,12 +73,10 @@ class Source:
 
     @functools.cached_property
     def variables(self) -> Mapping[str, Var]:
-        """The module variables of all files, by name."""
         return {name: v for file in self.files[::-1] for name, v in file.module.variables.items()}
 
     @functools.cached_property
     def structs(self) -> Mapping[str, Struct]:
-        """The structs of all files, by name."""
         return {name: s for file in self.files[::-1] for name, s in file.module.structs.items()}
 
     @functools.cached_property
@@ -95,7 +86,6 @@ class Source:
 
     @functools.cached_property
     def aliases(self) -> Mapping[str, Alias]:
-        """The aliases of all files, by name."""
         return {name: a for file in self.files[::-1] for name, a in file.module.aliases.items()}
 
     @property
@@ -105,12 +95,10 @@ class Source:
 
     @functools.cached_property
     def declared(self) -> frozenset[str]:
-        """The names that the files declare at module level."""
         return frozenset(one.name for one in self.declarations if one.name)
 
     @functools.cached_property
     def _files(self) -> Mapping[int, Names]:
-        """The file of each declaration, by the declaration's id."""
         return {id(d): file for file in self.files for d in file.module.declarations}
 
     def refused(self, error: ShaderError) -> ShaderError:
@@ -127,11 +115,9 @@ class Source:
         return error
 
     def text_of(self, declaration: Declaration) -> Text:
-        """Return the file that holds ``declaration``."""
         return self._files[id(declaration)].text
 
     def needs_of(self, declaration: Declaration) -> frozenset[str]:
-        """Return the names that ``declaration`` takes from outside of itself."""
         return self._files[id(declaration)].needs_of(declaration)
 
     def point(self, message: str, declaration: Declaration) -> str:
@@ -200,8 +186,7 @@ def find_source(given: str, beside: Path, inline_name: str) -> Source:
     """
     if is_wgsl(given):
         return load_text(given, inline_name, beside)
-    path = find_file(given, beside)
-    return _load(read_text(path), path.parent, path)
+    return load_file(find_file(given, beside))
 
 
 def text_given(given: str, beside: Path, inline_name: str) -> Text:

@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.modules.files import (
-    ENDINGS,
-    find_file,
-    is_wgsl,
-    read_text,
-    text_of,
-)
-from wgsl_kernels.backends.webgpu.modules.packages import is_there
-from wgsl_kernels.backends.webgpu.modules.shader_packages import package_of
+from wgsl_kernels.backends.webgpu.modules.files import find_file, is_wgsl, read_text, text_of
+from wgsl_kernels.backends.webgpu.modules.shader_packages import module_file, package_of
 from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.backends.webgpu.templates.template import Template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
@@ -78,14 +71,12 @@ class _TemplateFiles:
         return name, package
 
     def add(self, file: Path) -> ModulePath:
-        """Take in a file, and return where it is."""
         name, package = self.package(file.parent)
         path = ModulePath(name, package.segments(file))
         self.take(path, read_text(file))
         return path
 
     def take(self, path: ModulePath, text: Text) -> None:
-        """Take in a module, and those that it names."""
         if path in self.texts:
             return
         self.texts[path] = text
@@ -114,11 +105,4 @@ class _TemplateFiles:
 
     def _file(self, path: ModulePath) -> Path | None:
         folder = self.folders.get(path.package)
-        if folder is None or not path.segments:
-            return None
-        stem = folder.joinpath(*path.segments)
-        for ending in ENDINGS:
-            file = stem.with_name(stem.name + ending)
-            if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
-                return file
-        return None
+        return None if folder is None or not path.segments else module_file(folder, path.segments)

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 def adds(term: tree.Function, own: Collection[str]) -> bool:
     """Say whether ``term`` is seen to return the sum plus what does not depend on it.
 
-    Args:
-        term: A function of two elements and the sum, and maybe of one at the result's place:
-            ``let``s, and a ``return``.
-        own: The names that its file declares, which are not WGSL's.
+    It is a function of two elements and the sum, and maybe of one at the result's place: ``let``s,
+    and a ``return``. ``own`` are the names that its file declares, which are not WGSL's.
     """
     if isinstance(term.body, tree.Broken) or len(term.parameters) not in (3, 4):
         return False

@@ -12,8 +12,8 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
     Instance,
     InstanceFunction,
     InstanceNames,
+    head_of_slot,
 )
-from wgsl_kernels.backends.webgpu.composing.text.slots import head_of_slot
 from wgsl_kernels.backends.webgpu.products.slots import (
     INNER_SLOTS,
     SLOTS,
@@ -66,11 +66,7 @@ class ProductFile:
     """A user's file, read.
 
     Attributes:
-        kernel: The kernel's name, for errors.
         text: The file, with other names for what is not a product's.
-        functions: Its functions by name.
-        names: What its names mean.
-        original: The file as it is.
     """
 
     kernel: str
@@ -103,7 +99,6 @@ class ProductFile:
         return frozenset(use.ident.name for use in self.names.unresolved)
 
     def fields(self) -> tuple[str, ...]:
-        """Return the fields of ``params`` that it names."""
         return self.names.members.get("params", ())
 
 
@@ -112,8 +107,6 @@ class WrittenProduct:
     """What fills the slots for arrays of one layout.
 
     Attributes:
-        text: The module.
-        layout: How the operands are read.
         vec4: The arrays that are bound as vec4, too, by their names in WGSL.
         loads: How each operand is read, and why: what ``explain`` prints.
     """
@@ -162,14 +155,9 @@ def write_product(
 ) -> WrittenProduct:
     """Return the module for arrays of one layout.
 
-    Args:
-        file: The user's file.
-        inputs: Names of the arrays that are given.
-        strided: Those of views that only accessors read.
-        sizes: Rows, columns and terms.
-        fields: The values of ``params`` that are not the templates' own.
-        types: What ``T``, ``T_wide`` and ``T_<tensor>`` are.
-        absent: Names of the inputs that are not given.
+    The arrays in ``strided`` are views that only accessors read; ``sizes`` are rows, columns and
+    terms; ``fields`` has the values of ``params`` that are not the templates' own; ``types`` has
+    what ``T``, ``T_wide`` and ``T_<tensor>`` are.
 
     Raises:
         ShaderError: The file names a field that is not there, a field has no type in WGSL, or a

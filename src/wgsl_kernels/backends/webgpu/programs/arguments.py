@@ -52,7 +52,6 @@ class Argument:
 
     @classmethod
     def made(cls, spec: Spec, number: int) -> Argument:
-        """Return what buffer ``number`` holds."""
         return cls(spec.shape, spec.dtype, None, BindingResource("buffer", number))
 
     @property
@@ -92,7 +91,6 @@ class Argument:
 
 
 def bound_bytes(shape: Shape, dtype: DType, layout: Layout | None) -> int:
-    """Return the bytes of a tensor's buffer up to its last element, a multiple of 4."""
     size = math.prod(shape)
     if layout is None or size == 0:
         return device_bytes(size, dtype)

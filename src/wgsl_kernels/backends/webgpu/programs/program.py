@@ -60,7 +60,6 @@ class Binding:
 
     @property
     def is_buffer(self) -> bool:
-        """Whether it is a buffer that the program makes."""
         return self.place.kind == "buffer"
 
     def __str__(self) -> str:
@@ -75,11 +74,7 @@ class Binding:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ShaderModule:
-    """A complete WGSL text with its source map; one with the same text and constants is equal.
-
-    Attributes:
-        composed: The text and what a dispatch of it needs to know.
-    """
+    """A complete WGSL text with its source map; one with the same text and constants is equal."""
 
     composed: Composed
     constants: tuple[tuple[str, float], ...]
@@ -128,7 +123,6 @@ class StatusReport(NamedTuple):
 
     Attributes:
         names: Its inputs; a report says which.
-        shapes: The shape of each tensor, by name.
         ended: What is found where the adapter has ended its loops.
     """
 
@@ -156,7 +150,6 @@ class ParamBlock:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all runs have the same."""
         return not self.values and self.report is None
 
 
@@ -209,7 +202,6 @@ class Dispatch:
         return tuple(one for one in self.bindings if one.access != "read")
 
     def writes_to(self, place: BindingResource) -> bool:
-        """Say whether a place is bound that it writes."""
         return any(one.place == place for one in self.writes)
 
     @property
@@ -262,10 +254,6 @@ class Program:
     packed: frozenset[int] = frozenset()
 
     @property
-    def temporaries(self) -> tuple[Spec, ...]:
-        return tuple(one for n, one in enumerate(self.buffers) if n not in self.outputs)
-
-    @property
     def chosen(self) -> dict[str, str]:
         """What was chosen for it, as it is shown: in words, by name."""
         from wgsl_kernels.backends.webgpu.templates.constants import shown  # the language: late
@@ -303,12 +291,4 @@ class Program:
         lines += [f"input {number} is read contiguous" for number in sorted(self.packed)]
         for number, one in enumerate(self.dispatches, start=1):
             lines.append(f"{number}. {one}")
-        return "\n".join(lines)
-
-    def show(self) -> str:
-        """Return everything with the texts, each line with its origin."""
-        lines = [str(self)]
-        for number, one in enumerate(self.dispatches, start=1):
-            lines += ["", f"// dispatch {number}, module {one.module.digest[:12]}"]
-            lines.append(one.module.annotated())
         return "\n".join(lines)

@@ -48,7 +48,6 @@ class Debugging:
     """The switch on a backend's device.
 
     Attributes:
-        device: The device, None before there is one.
         faults: What was found and nobody has read yet.
     """
 
@@ -63,13 +62,11 @@ class Debugging:
         config.follow("debug", self.follow, self.settle)
 
     def attach(self, device: Device) -> None:
-        """Go on with another device, as after a loss."""
         self.device, self._plain = device, None
         self._writers.clear()
         self.follow()
 
     def follow(self) -> None:
-        """Begin or end, as the switch is."""
         on, device = config.is_anywhere("debug"), self.device
         if device is None:
             return
@@ -260,7 +257,9 @@ def nan_finding(
         word = f"u{values.itemsize}"  # a half of the word is a NaN, too
         bad &= values.view(word) != POISON >> 32 - 8 * values.itemsize
         if bad.any() and all(np.isfinite(one).all() for one in given):
-            return _described(dispatch, name, int(np.argmax(bad)), called)
+            what = f"{name}[{int(np.argmax(bad))}] is NaN, and all that the kernel reads is finite"
+            kernel = " + ".join(dispatch.kernels)
+            return _placed(dispatch, Finding("nan-result", f"{what}. Called at {called}.", kernel))
     return None
 
 
@@ -286,11 +285,6 @@ def _float_types(dispatch: Dispatch) -> list[type[np.floating[Any]] | None]:
     types = {int(number): aliases.get(name, name) for number, name in _BOUND.findall(composed.text)}
     slots = [one for one in composed.bindings if one.role != "params"]
     return [_FLOATS.get(types.get(one.number, "")) for one in slots]
-
-
-def _described(dispatch: Dispatch, name: str, at: int, called: str) -> Finding:
-    words = f"{name}[{at}] is NaN, and all that the kernel reads is finite. Called at {called}."
-    return _placed(dispatch, Finding("nan-result", words, " + ".join(dispatch.kernels)))
 
 
 def _placed(dispatch: Dispatch | None, finding: Finding) -> Finding:

@@ -229,7 +229,6 @@ class Evaluator:
         return not self.seen.may_be_early(self.session.open().recorded, cost)
 
     def is_too_large(self, device: Device, group: FusionGroup) -> bool:
-        """Say whether an array of a group is above the binding limit."""
         arrays = (*group.leaves, *group.nodes)
         largest = device.largest_binding
         return any(

@@ -142,9 +142,6 @@ class FunctionCall:
     dispatches is a program from then on. The library's own repeat unless their registration says
     that they do not; a user's repeats once it has promised so in a run. Any other function is
     called each time.
-
-    Attributes:
-        repeats: Whether it does.
     """
 
     def __init__(

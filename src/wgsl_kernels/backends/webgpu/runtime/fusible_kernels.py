@@ -65,7 +65,6 @@ what runs, or what a group is as a part of that kernel; False where it cannot be
 
 
 def bytes_of_group(found: GroupRun | Fused | bool) -> int:
-    """Return about how many bytes an entry takes."""
     if isinstance(found, GroupRun):
         return 1500 + (bytes_of_loaded(found.loaded) if found.leaves is None else 0)
     return 3000
@@ -124,7 +123,6 @@ class FusibleKernels:
             self.evaluator.make(one, f"at most {DEFERRED_MAX} kernels but maps are deferred")
 
     def make(self, device: Device, fusible: GpuArray) -> None:
-        """Make the array of a kernel, with the maps before it."""
         while True:
             before = self.before(device, fusible)
             if before is not None:

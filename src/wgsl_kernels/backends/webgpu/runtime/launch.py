@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered
     from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
@@ -270,7 +270,6 @@ class KernelLaunch:
         return loaded.run(self.resident(loaded, inputs))
 
     def resident(self, loaded: Loaded, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return a program's inputs on its device, copies of the views that it reads contiguous."""
         given = inputs
         if loaded.packed:
             given = [*inputs]

@@ -20,12 +20,9 @@ class LoadedKernel:
     """A kernel's program on a device, and those of the variants that may run in its place.
 
     Attributes:
-        loaded: The program.
         choice: The variants, the program's own among them; None where there is but one.
-        has_choice: Whether there are others.
         function: Of a function's program what there is beside one new contiguous result.
         unfused: Where maps are in it, the program without these and they: others can follow.
-        others: The programs of the other variants, by name.
     """
 
     __slots__ = ("choice", "function", "has_choice", "loaded", "others", "unfused")

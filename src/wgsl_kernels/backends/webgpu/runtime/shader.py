@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Program
 
 UNKNOWN_READS = 4

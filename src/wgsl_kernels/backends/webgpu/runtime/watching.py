@@ -41,7 +41,6 @@ class DispatchWatch:
     """What the dispatches of a block noted.
 
     Attributes:
-        events: What they did wrong, in order.
         refused: Those whose watching text does not compile, with the compiler's words.
     """
 
@@ -132,17 +131,13 @@ def poisoned(device: Device, word: int) -> Iterator[Guards]:
 def allocate_poisoned(
     device: Device, word: int, nbytes: int, label: str = "", what: str = ""
 ) -> Storage:
-    """Return memory of the pool, filled with a word."""
     storage = type(device.pool).allocate(device.pool, nbytes, label, what)
     device.upload(storage, 0, np.full(storage.capacity // 4, word, np.uint32))
     return storage
 
 
 def watch_run(
-    device: Device,
-    plain: Callable[[Any, Any], None],
-    ready: Ready,
-    storages: Sequence[Storage],
+    device: Device, plain: Callable[[Any, Any], None], ready: Ready, storages: Sequence[Storage]
 ) -> DispatchWatch:
     """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
 

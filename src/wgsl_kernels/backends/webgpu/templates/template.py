@@ -109,9 +109,7 @@ class Template:
         return tuple([name for name, one in self.constants.items() if one.chooser == "tune"])
 
     def configurations(
-        self,
-        given: Configuration = _NONE,
-        rules: tuple[Callable[[Configuration], bool], ...] = (),
+        self, given: Configuration = _NONE, rules: tuple[Callable[[Configuration], bool], ...] = ()
     ) -> Iterator[Configuration]:
         """Yield what the tuner may choose, with what is ``given``, by rules that all must hold.
 

@@ -57,7 +57,6 @@ class Vec4Load:
 
     Attributes:
         text: The function, called ``wk_vec4_of_`` and the element function's name.
-        buffers: The buffers that it reads as vec4.
     """
 
     text: str
@@ -79,11 +78,7 @@ class ScalarLoads:
 
 
 def vec4_load(
-    text: Text,
-    function: tree.Function,
-    along: str,
-    facts: HostFacts,
-    own: Collection[str] = (),
+    text: Text, function: tree.Function, along: str, facts: HostFacts, own: Collection[str] = ()
 ) -> Vec4Load | ScalarLoads:
     """Return the form of ``function`` that reads four elements along a parameter, or why not.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -41,7 +41,6 @@ class Choice:
 
     Attributes:
         shape_class: Small numbers and short words that tell apart what may want another variant.
-        candidates: The variants that can run, by name.
         static: The one that is taken unless another is known to be faster.
         hash_of: Returns the hash of a template's files, the kernel's among them; called once for
             each template, where files are read or written.
@@ -54,14 +53,15 @@ class Choice:
     static: str
     hash_of: Callable[[str], str]
     work: float = 0.0
-    names: tuple[str, ...] = field(init=False)
-    key: Key = field(init=False)
-    """What tells choices apart within a process, where an edited kernel keeps its choices."""
 
-    def __post_init__(self) -> None:
-        names = tuple(self.candidates)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "key", (self.kernel, self.shape_class, names))
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.candidates)
+
+    @functools.cached_property
+    def key(self) -> Key:
+        """What tells choices apart within a process, where an edited kernel keeps its choices."""
+        return self.kernel, self.shape_class, self.names
 
     @property
     def label(self) -> str:

@@ -98,12 +98,7 @@ def is_asked() -> bool:
 
 @dataclass
 class Tuner:
-    """The choices for one adapter.
-
-    Attributes:
-        open: Returns the device.
-        measured: What was measured in this process, in order.
-    """
+    """The choices for one adapter."""
 
     open: Callable[[], Device]
     measured: list[Measurement] = field(default_factory=list[Measurement])
@@ -239,7 +234,6 @@ class Tuner:
         return self._file
 
     def _is_on(self, device: Device) -> bool:
-        """Say whether choices are measured along the way; by default not on a software adapter."""
         wanted = config.tuning
         is_on = wanted == "on" or (wanted == "auto" and device.policy.measures_while_working)
         return is_on and self._spent <= ALONG_THE_WAY

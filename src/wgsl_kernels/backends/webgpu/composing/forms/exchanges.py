@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.totals import total_type
-from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
+from wgsl_kernels.backends.webgpu.composing.text.instances import fill_slot
 from wgsl_kernels.wgsl.types.kinds import (
     BOOL,
     F16,

@@ -13,12 +13,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.composing.text.structure import (
-        Across,
-        Kind,
-        Leaf,
-        Structure,
-    )
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Kind, Leaf, Structure
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.tree import Function
 
@@ -33,8 +28,6 @@ class GroupExpressions:
     """Statements that compute a structure's steps for the item ``wk_i``.
 
     Attributes:
-        structure: What is computed.
-        composer: The text that it is in, which has the parameters.
         operands: The leaves that are arrays or numbers, by their numbers.
         function_of: Gives what a step's op is called in the text, and the author's op.
         prefix: What the names of coordinate systems begin with.
@@ -231,7 +224,6 @@ def unravel(
 
 
 def dot(coordinates: Sequence[str], strides: Sequence[str], offset: str = "") -> str:
-    """Return the expression of an offset plus coordinates times strides."""
     terms = [offset] if offset else []
     terms += [f"{c} * {s}" for c, s in zip(coordinates, strides, strict=True)]
     return " + ".join(terms) or "0u"

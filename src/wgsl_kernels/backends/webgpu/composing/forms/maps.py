@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions
+from wgsl_kernels.backends.webgpu.composing.text.instances import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, VARIANTS
-from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.structure import Kind, Leaf, Step, Structure
 from wgsl_kernels.engine.environment.errors import ShaderError
 

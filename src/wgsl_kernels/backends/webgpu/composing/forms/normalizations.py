@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.elements import arrays_of
 from wgsl_kernels.backends.webgpu.composing.forms.exchanges import REDUCE_SLOTS
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
-from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
+from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames, fill_slot
 from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:

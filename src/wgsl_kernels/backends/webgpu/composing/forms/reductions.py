@@ -13,7 +13,7 @@ from wgsl_kernels.backends.webgpu.composing.forms.elements import add_elements, 
 from wgsl_kernels.backends.webgpu.composing.forms.exchanges import exchanged
 from wgsl_kernels.backends.webgpu.composing.forms.normalizations import add_writes
 from wgsl_kernels.backends.webgpu.composing.forms.totals import held, total_type
-from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
+from wgsl_kernels.backends.webgpu.composing.text.instances import fill_slot
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage

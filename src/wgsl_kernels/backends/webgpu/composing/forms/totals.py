@@ -9,9 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
+from wgsl_kernels.backends.webgpu.composing.text.instances import (
+    Instance,
+    InstanceNames,
+    wanted_function,
+)
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
-from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import BOOL, Scalar, StructType, Type, Vector
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
@@ -28,7 +31,6 @@ Stage = Literal["whole", "partial", "final", "apply"]
 
 
 def total_type(composer: Composer) -> Name | None:
-    """Return the accumulator's type as the author wrote it."""
     return composer.source.functions["init"].returns
 
 
@@ -38,7 +40,6 @@ def is_bool(composer: Composer) -> bool:
 
 
 def partials_type(composer: Composer) -> str:
-    """Return what a buffer of accumulators has for each."""
     return "u32" if is_bool(composer) else spell(total_type(composer))
 
 

@@ -11,12 +11,8 @@ from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated, part_of
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
-from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    InstanceNames,
-    Offer,
-)
+from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames, Offer, fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
-from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
 from wgsl_kernels.wgsl.linking.joining import Excerpt, joined, members_of
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
@@ -42,7 +38,6 @@ class Functions:
     """The functions of one text.
 
     Attributes:
-        target: The text, which has the parameters.
         prefix: What the names begin with; with one, nothing is shared with the rest of the text.
         start: The first op: its file and the function.
     """

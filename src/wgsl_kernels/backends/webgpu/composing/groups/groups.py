@@ -16,9 +16,8 @@ from wgsl_kernels.backends.webgpu.composing.groups.functions import Functions
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
 from wgsl_kernels.backends.webgpu.composing.text.binding import bind
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-from wgsl_kernels.backends.webgpu.composing.text.instances import MAP
+from wgsl_kernels.backends.webgpu.composing.text.instances import MAP, TENSORS
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.composing.text.slots import TENSORS
 from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
@@ -55,7 +54,6 @@ def leaves_of(structure: Structure, prefix: str) -> dict[int, Operand]:
 
 
 def outputs_of(structure: Structure, prefix: str) -> tuple[Operand, ...]:
-    """Return what a group writes as operands of the text that it is in."""
     return tuple(
         Operand(f"{prefix}y{number}", structure.steps[number].kind.output, 1)
         for number in structure.outputs

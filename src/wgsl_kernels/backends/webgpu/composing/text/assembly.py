@@ -42,9 +42,7 @@ class Generated:
     """Declarations that are written, of which is known what reading them would tell.
 
     Attributes:
-        joined: They.
         needs: What they take from outside, of WGSL's names and of what the composer has.
-        fields: The fields of the parameters that they name.
     """
 
     joined: Joined
@@ -67,10 +65,8 @@ class Assembly:
         skeleton: The loop around an op, or None where the author wrote the entry point.
         helpers: What can be written on demand by name: what writes it, or an instance's function.
         offers: Fields that generated text may name as ``wk_params.<name>``.
-        dropped: Declarations of the author's to leave out.
         written: The generated declarations, in the order in which they were asked for.
         fields: The composer's fields that are needed, in that order.
-        uniform: The name of the uniform variable.
         reached: What the text keeps of each file.
         used: The names that anything in the text takes from outside of itself.
         asked: Those that skeleton and generated functions take.

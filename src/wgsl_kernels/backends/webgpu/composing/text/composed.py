@@ -50,7 +50,6 @@ class BoundBuffer:
         name: The tensor's name as the signature has it, or ``wk_partials``, ``wk_params``,
             ``wk_status``.
         access: What a bind group layout says: ``read``, ``read_write`` or ``uniform``.
-        role: What kind of buffer belongs there.
         stride: Of an array, the bytes from one element to the next: the binding's size must be a
             multiple of it, and of 4.
         is_absent: True for an optional input that was not given though the text names it: bind
@@ -77,12 +76,7 @@ class Composed:
     Attributes:
         form: Which of the forms it has.
         text: What the compiler gets; equal kernels have equal texts.
-        source_map: Where each character of it came from.
-        bindings: Every binding of the text, by number.
-        fields: The packing plan of the parameter block.
         params_size: The block's bytes, a multiple of 16.
-        workgroup_size: Invocations along x, y and z.
-        workgroup_bytes: Workgroup memory, to be held against the device's limit.
         features: Device features that the text needs, by wgpu's names.
         uses_status: Whether it reports errors; then the fact ``wk_status_slot`` is wanted.
         vec4: Whether its arrays are bound as vec4, and written in whole vec4s.

@@ -54,13 +54,9 @@ class Composer:
     """One kernel being composed.
 
     Attributes:
-        kernel: The kernel's name, for errors.
-        inputs: Its input tensors, in the signature's order.
         attrs: Names of its attributes and of the fields that ``params=`` returns.
         bound: Element types of the arrays that the composer declares, by WGSL name.
-        uses_status: Whether the status buffer is bound.
         before: Groups of maps that stand for inputs, by the input's name.
-        after: The group of maps that the output is handed on to.
         dtypes: Those that maps in the text compute in, which are not its tensors'.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
@@ -134,7 +130,6 @@ class Composer:
 
     @functools.cached_property
     def layouts(self) -> TypeLayouts:
-        """Sizes of all types of the text."""
         return TypeLayouts(self.types)
 
     def element_type(self, operand: Operand) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
+from wgsl_kernels.backends.webgpu.composing.text.instances import wanted_function
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.errors.errors import coded

@@ -178,7 +178,6 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 def unfilled(kernel: str, field: str, known: Sequence[str]) -> str:
-    """Return the message for a shader field that nothing fills."""
     names = ", ".join(one for one in known if not one.startswith("wk_")) or "none"
     return f"{kernel}: shader field '{field}' matches no attr or tensor fact; known: {names}."
 

@@ -30,7 +30,6 @@ class Leaf:
 
     @property
     def is_bound(self) -> bool:
-        """Whether it takes a binding."""
         return self.mode not in ("value", "given")
 
 
@@ -86,7 +85,6 @@ class Structure:
     Attributes:
         steps: In an order in which operands come first.
         spaces: The rank of each coordinate system.
-        outputs: The steps whose results are written.
         vec4: Whether an item is four elements.
         few: Whether there are so few items that coordinates can be found without a division.
     """
@@ -110,7 +108,6 @@ class Structure:
 
     @property
     def label(self) -> str:
-        """The kernels' names, for errors and profiles."""
         return " + ".join(step.kind.kernel for step in self.steps)
 
 
