@@ -194,11 +194,7 @@ def to_host_values(raw: Array, spec: Spec) -> Array:
 
 
 def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
-    """Return the shape as plain ints, elements, bytes and words of an array.
-
-    Raises:
-        ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
-    """
+    """Return the shape as plain ints, elements, bytes and words of an array that can be."""
     try:
         return _extent[kernel, shape, dtype]
     except TypeError as error:

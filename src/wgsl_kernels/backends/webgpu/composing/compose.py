@@ -12,7 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.forms.reductions import (
     add_scan,
     add_window,
 )
-from wgsl_kernels.backends.webgpu.composing.groups.groups import (
+from wgsl_kernels.backends.webgpu.composing.groups import (
     AFTER,
     attach,
     leaves_of,

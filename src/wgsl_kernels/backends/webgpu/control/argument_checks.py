@@ -52,11 +52,7 @@ def check_steps(
 
 
 def check_grid(kernel: str, invocations: Any, group: Any) -> tuple[int, int]:
-    """Return the invocations of a grid, and those of a workgroup, as plain integers.
-
-    Raises:
-        ArgumentError: They are none, or a workgroup has no invocation.
-    """
+    """Return the invocations of a grid, and those of a workgroup, as plain integers."""
     count, size = integer(kernel, "invocations", invocations), integer(kernel, "group", group)
     if size < 1:
         raise ArgumentError(f"{kernel}: group is {size}; want the invocations of a workgroup.")
@@ -91,11 +87,7 @@ def scan_attrs(
 
 
 def window_attrs(kernel: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a window in plain Python.
-
-    Raises:
-        ArgumentError: A window has no such attribute.
-    """
+    """Return the attributes of a window in plain Python."""
     for name in attrs:
         if name not in _WINDOW:
             known = ", ".join(_WINDOW)

@@ -8,7 +8,7 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.parts import copied
 from wgsl_kernels.backends.webgpu.declare.sources import Sources
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument

@@ -9,9 +9,9 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.lowering.copying import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
@@ -115,7 +115,12 @@ class Gpu(ArrayMaker):
             dtype: The result's dtype.
             **attrs: The fields of the shader's ``Attrs``.
         """
-        launch = self._epilogue_launch(shader, arrays, Spec(shape, dtype), attrs)
+        return self._epilogue(shader, arrays, Spec(shape, dtype), attrs)
+
+    def _epilogue(
+        self, shader: str, arrays: Mapping[str, GpuArray], y: Spec, attrs: dict[str, Any]
+    ) -> GpuArray:
+        launch = self._epilogue_launch(shader, arrays, y, attrs)
         return self._launched(launch, list(arrays.values()))
 
     def _epilogue_launch(

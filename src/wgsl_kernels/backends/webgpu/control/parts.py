@@ -86,7 +86,6 @@ def joined(gpu: Gpu, arrays: Sequence[GpuArray], axis: int) -> GpuArray:
 
 
 def added(gpu: Gpu, arrays: Iterable[GpuArray]) -> GpuArray:
-    """Return the sum of arrays of one shape and dtype, in order."""
     return functools.reduce(
         lambda a, b: gpu.map("elementwise/binary/add.wgsl", {"a": a, "b": b}, a.shape, a.dtype),
         arrays,

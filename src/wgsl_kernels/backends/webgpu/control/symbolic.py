@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, extent
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
+from wgsl_kernels.backends.webgpu.composing.groups import AFTER
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
-from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilogue_of
+from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
+from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
@@ -30,7 +32,7 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.fusion.parts import Fused
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, Settings
@@ -311,17 +313,11 @@ class SymbolicGpu(Gpu):
         record.buffers += program.buffers
         record.dispatches += [one for one in program.dispatches if 0 not in one.grid]
 
-    def epilogue(
-        self,
-        shader: str,
-        arrays: Mapping[str, GpuArray],
-        shape: Shape,
-        dtype: DType,
-        **attrs: float,
+    def _epilogue(
+        self, shader: str, arrays: Mapping[str, GpuArray], y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
         """Return a pending map, which the function's last dispatch is to have in it."""
         given = {n: one if one.op is not None else self.resident(one) for n, one in arrays.items()}
-        y = Spec(shape, dtype)
         launch = self._epilogue_launch(shader, given, y, attrs)
         inputs = list(given.values())
         shader_of = launch.shader
@@ -424,3 +420,48 @@ def _argument(array: GpuArray) -> Argument:
     if stand is None:
         return Argument(array.shape, array.dtype)
     return Argument(array.shape, array.dtype, array.layout, stand.place, stand.is_value)
+
+
+# Maps that a function wants in the dispatch that writes what they are maps of.
+
+
+class PendingMap(NamedTuple):
+    """What makes a pending array of a symbolic run.
+
+    Attributes:
+        launch: What dispatches it by itself.
+    """
+
+    kind: Kind
+    fixed: Mapping[str, Any]
+    launch: KernelLaunch
+    is_fusible: bool = False
+
+
+def epilogue_of(
+    results: Sequence[GpuArray], dispatches: Sequence[Dispatch], largest: int
+) -> tuple[GpuArray, Fused] | None:
+    """Return what a dispatch makes, and the maps of it that a result is; None where they cannot be.
+
+    ``results`` is the pending result alone, so that nothing else holds it; a binding has at most
+    ``largest`` bytes.
+    """
+    group = FusionGroup(results)
+    given = results[0]
+    while given.op is not None:
+        given = given.inputs[0]
+    part, stand = whole(group), _stand(given)
+    takes = [one.accepts_epilogue for one in dispatches if one.writes_to(stand.place)]
+    arrays = (*group.leaves, *group.nodes)
+    bound = [Argument(one.shape, one.dtype, one.layout).bound_bytes for one in arrays]
+    if part is None or group.foreign or takes != [True] or max(bound) > largest:
+        return None
+    found = Fused.of(AFTER, group, part, None, given)
+    if found.plain is None:
+        return None
+    return given, found.within([_stand(group.leaves[~ref]).place for ref in part.leaves])
+
+
+def _stand(array: GpuArray) -> Any:
+    """Return what stands for an array's storage, which knows its place in the program."""
+    return array.storage

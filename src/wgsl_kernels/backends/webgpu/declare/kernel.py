@@ -301,11 +301,7 @@ def _register_with(kernel: Kernel, derived: Sequence[str], override: bool) -> No
 
 
 def _derived(name: str, source: object, **asked: object) -> list[str]:
-    """Return what is to be derived of a shader.
-
-    Raises:
-        ArgumentError: A word is another than "derive", or there is no shader.
-    """
+    """Return what is to be derived of a shader; refuse any other word than "derive"."""
     for word, wanted in asked.items():
         if wanted not in (None, "derive"):
             raise ArgumentError(f"{name}: {word} is {shown(wanted)}; want 'derive', or None.")
@@ -316,10 +312,7 @@ def _derived(name: str, source: object, **asked: object) -> list[str]:
 
 
 def kernel_of(shader: ShaderKernel, allowed: frozenset[DType] | None = None) -> Kernel:
-    """Return what the registry keeps of a shader.
-
-    ``allowed`` are the dtypes of its first input; by default what its types allow.
-    """
+    """Return what the registry keeps of a shader, ``allowed`` being its first input's dtypes."""
     infer, names = _infer(shader), shader.names
     return Kernel(
         shader.name, "webgpu", shader, shader.origin, allowed,
@@ -378,11 +371,7 @@ def wants_signature(name: str, form: str) -> ArgumentError:
 
 
 def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> Any:
-    """Call ``func`` with the facts that its parameters name.
-
-    Raises:
-        ArgumentError: A parameter names no fact.
-    """
+    """Call ``func`` with the facts that its parameters name; refuse one that names none."""
     arguments: dict[str, Any] = {}
     parameters = parameters_of(func)
     for name in parameters.names:
@@ -397,11 +386,7 @@ def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> A
 
 
 def params_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> dict[str, Any]:
-    """Return the parameter fields that a ``params=`` gives.
-
-    Raises:
-        ArgumentError: It gives something else, or a parameter of it names no fact.
-    """
+    """Return the parameter fields that a ``params=`` gives."""
     found = call_with(func, facts, kernel)
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise ArgumentError(f"{kernel}: params= gave {shown(found)}; want a dict by field name.")

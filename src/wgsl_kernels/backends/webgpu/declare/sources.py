@@ -63,11 +63,7 @@ class Sources:
         return found
 
     def template(self, given: str, slots: str | Text | None = None) -> Template:
-        """Return a template with its slots filled, as its files are now.
-
-        Raises:
-            ShaderError: A file is missing or cannot be read.
-        """
+        """Return a template with its slots filled, as its files are now."""
         return find_template(given, slots, self._folder, self._inline)
 
     def look_again(self) -> bool:

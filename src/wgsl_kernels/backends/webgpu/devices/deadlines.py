@@ -52,7 +52,6 @@ def compile_seconds() -> float | None:
 
 
 def not_compiled(label: str, seconds: float | None) -> ShaderError:
-    """Return the error about a kernel that is compiled for too long."""
     return ShaderError(
         f"{label}: not compiled within {seconds:g} s (wk.config.compile_timeout). Its compilation "
         "goes on in a thread that is left behind; make the shader smaller, or allow more."
@@ -136,7 +135,6 @@ class Deadlines:
             self.fresh[ref(pipeline)] = None
 
     def are_compiled(self, pipelines: Iterable[Pipeline]) -> None:
-        """Note that the driver has code of these."""
         for one in pipelines:
             self.fresh.pop(ref(one), None)
 
@@ -146,7 +144,6 @@ class Deadlines:
         return bool(self.fresh) and self.dispatch_seconds is not None
 
     def are_done(self) -> None:
-        """Note that the device is done with all that was submitted."""
         self.under_way.clear()
         self.fresh.clear()
 

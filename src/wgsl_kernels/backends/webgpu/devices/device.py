@@ -114,10 +114,7 @@ class Device:
         lifetime.watch(self)
 
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
-        """Return a storage of undefined contents; drop it to free it.
-
-        ``what`` says in an OutOfMemoryError what it was for.
-        """
+        """Return a storage of undefined contents, freed when dropped; errors say ``what`` for."""
         with self.lock:
             if self._recorder.refusal is not None:
                 self._recorder.check()
@@ -373,7 +370,6 @@ class Device:
     def make_group(
         self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
     ) -> BindGroup:
-        """Return a new bind group, which the caller keeps."""
         try:
             return self._groups.create(pipeline, blocks, ranges, uniform)
         except WgslKernelsError:

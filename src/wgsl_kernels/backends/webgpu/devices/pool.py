@@ -199,11 +199,7 @@ class Pool:
         return self.hold(self._blocks[number], nbytes)
 
     def take(self, nbytes: int, label: str = "", what: str = "") -> Block:
-        """Return a buffer for ``nbytes`` bytes that nobody holds; the caller keeps it from others.
-
-        Raises:
-            OutOfMemoryError: As for `allocate`.
-        """
+        """Return a buffer for ``nbytes`` bytes that nobody holds; the caller keeps it."""
         free = self._class_of(nbytes)
         return self._blocks[heappop(free)] if free else self._grow(nbytes, label, what)
 

@@ -65,9 +65,6 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
     """Return a program with maps fused into it; None if no dispatch of it takes the epilogue.
 
     Its results are the kernel's own, if that is kept, then what the epilogue writes.
-
-    Raises:
-        ShaderError: The fused text does not compose.
     """
     assert len(program.outputs) == 1
     own = program.outputs[0]

@@ -92,7 +92,6 @@ def lower_custom(
 def _refuse_unused(
     kernel: str, composed: Composed, arguments: Mapping[str, Argument], params: Mapping[str, Any]
 ) -> None:
-    """Refuse a tensor or a field that the shader does not name."""
     bound = {one.name for one in composed.bindings}
     for name in arguments:
         if name not in bound and not any(one.startswith(f"{name}_") for one in composed.wanted):

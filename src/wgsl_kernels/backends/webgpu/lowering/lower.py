@@ -37,10 +37,6 @@ def lower(
 
     By default the variant is the static choice. The inputs in ``shared`` are the same array as one
     before: a map loads them once.
-
-    Raises:
-        ShaderError: It does not compose for these inputs.
-        OutOfMemoryError: A binding is above the adapter's limit.
     """
     if must_check_loops(call, form, adapter):
         call = replace(call, checks_loops=True)

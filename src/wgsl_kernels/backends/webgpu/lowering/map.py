@@ -96,10 +96,7 @@ def _in_parts(
     facts: dict[str, Any],
     walks: Mapping[str, Sequence[int]],
 ) -> tuple[Dispatch, ...]:
-    """Split a map: a dispatch binds what it takes of each tensor, from an aligned byte on.
-
-    ``walks`` has the strides, along the axes of ``wk_space0``, of the tensors that have some.
-    """
+    """Split a map: a dispatch binds what it takes of each tensor, from an aligned byte on."""
     composition = replace(composition, options=replace(composition.options, in_parts=True))
     composed = composition.composed()
     slots = [one.name for one in composed.bindings if one.role == "tensor"]

@@ -49,10 +49,7 @@ def lower_scan(
     adapter: Adapter,
     variant: str | None = None,
 ) -> Lowered:
-    """Return the program of a scan of its one input along one axis, and the methods that serve.
-
-    By default the method is the one that the rule has.
-    """
+    """Return the program of a scan of its one input along one axis, and the methods that serve."""
     x = arguments[0]
     assert x is not None
     facts = dict(call.attrs)

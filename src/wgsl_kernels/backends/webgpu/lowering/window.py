@@ -203,7 +203,6 @@ def _small(sliding: Sliding, flags: dict[str, bool]) -> _WindowTiling:
 
 
 def _is_small(sliding: Sliding) -> bool:
-    """Say whether windows are small and the grid has room."""
     cols = sliding.cols
     lines = sliding.places // max(cols.out, 1)
     elements = math.prod(axis.window for axis in sliding.axes)
@@ -211,5 +210,4 @@ def _is_small(sliding: Sliding) -> bool:
 
 
 def _are_whole(sliding: Sliding) -> bool:
-    """Say whether all windows lie on the image."""
     return all(one.before == 0 and one.after == 0 for one in sliding.axes)

@@ -79,7 +79,6 @@ def package_of(folder: Path) -> ShaderPackage:
 
 
 def _nearest(folder: Path) -> Path | None:
-    """Return the wesl.toml that holds for ``folder``."""
     above = (folder, *folder.parents)
     last = next((n for n, one in enumerate(above) if is_there(one / _PROJECT)), 0)
     inside = above[: last + 1]

@@ -29,9 +29,6 @@ def find_template(given: str, slots: str | Text | None, beside: Path, inline_nam
 
     Paths are looked for as by `find_source`; ``slots`` is the path of the kernel's module, or its
     text.
-
-    Raises:
-        ShaderError: A file is missing or cannot be read.
     """
     files = _TemplateFiles()
     root = files.add(find_file(given, beside))

@@ -96,10 +96,7 @@ def multiply(
 
 
 def sum_of_parts(gpu: Gpu, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
-    """Write to ``y`` the sum of parts, and return ``y``.
-
-    The parts are [count, ...], float32 or int32; the sum of none is 0.
-    """
+    """Write to ``y`` the sum of parts, [count, ...] in float32 or int32, and return ``y``."""
     gpu.dispatch(SUM_OF_PARTS, {"parts": parts, "y": y}, params={"parts_count": count})
     return y
 

@@ -61,11 +61,7 @@ class ProductForm:
     def __init__(
         self, name: str, given: str, origin: Origin, params: Callable[..., dict[str, Any]]
     ) -> None:
-        """Read the file for the first time.
-
-        Raises:
-            ShaderError: It cannot be read, or lacks a function.
-        """
+        """Read the file for the first time."""
         self.name = name
         self.given = given
         self.origin = origin

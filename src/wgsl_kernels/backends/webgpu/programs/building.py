@@ -260,11 +260,7 @@ def fold(total: int, most: int = 0) -> Grid:
 
 
 def grid_of(kernel: str, groups: Any) -> Grid:
-    """Return the workgroup counts that an author gave, one to three of them.
-
-    Raises:
-        ArgumentError: They are no whole numbers.
-    """
+    """Return the workgroup counts that an author gave: one to three whole numbers."""
     counts: Sequence[Any] = tuple(groups) if isinstance(groups, (tuple, list)) else ()
     try:
         whole = [int(one) for one in counts]

@@ -39,9 +39,6 @@ def composition_of(
 
     ``params`` are the fields of its parameters beside the tensors' facts; the tensors in ``whole``
     it may not read as views.
-
-    Raises:
-        ArgumentError: It writes none of the tensors.
     """
     written = {one.name for one in source.variables.values() if one.access == "read_write"}
     inputs: list[Operand] = []

@@ -87,11 +87,7 @@ class Debugging:
                 self._writers.clear()
 
     def settle(self) -> None:
-        """Run what this thread has deferred, and tell what nobody has read: the block ends.
-
-        Raises:
-            KernelFault: A dispatch did what it must not.
-        """
+        """Run what this thread has deferred, and tell what nobody has read: the block ends."""
         if self._plain is not None and config.is_on("debug", context.current()):
             noted, self._noted.arrays = getattr(self._noted, "arrays", []), []
             for one in reversed(noted):  # the last first: what it needs is fused with it
@@ -232,10 +228,7 @@ _FLOATS: Mapping[str, type[np.floating[Any]]] = {"f32": np.float32, "f16": np.fl
 def nan_finding(
     device: Device, origin: tuple[Program, Dispatch], storages: Sequence[Storage], called: str
 ) -> Finding | None:
-    """Return where a dispatch that ran has written NaN though all that it read is finite.
-
-    ``called`` is the Python line that called the op.
-    """
+    """Return where a dispatch has written NaN though all that it read is finite."""
     program, dispatch = origin
     given: list[np.ndarray[Any, Any]] = []
     made: list[tuple[str, np.ndarray[Any, Any]]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup, is_pending_input
 from wgsl_kernels.backends.webgpu.fusion.groups import lower_group

@@ -37,11 +37,7 @@ def check_arrays(name: str, results: list[Any]) -> None:
 
 
 def check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
-    """Refuse arrays of other shapes or dtypes than the signature says.
-
-    Raises:
-        ArgumentError, ShapeError, DTypeError: Count, shape or dtype differs.
-    """
+    """Refuse arrays of other shapes or dtypes than the signature says."""
     if len(results) == len(outputs) == 1:
         one, spec = results[0], outputs[0]
         if one.shape == spec.shape and one.dtype == spec.dtype:

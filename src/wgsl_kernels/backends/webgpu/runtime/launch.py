@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, GpuArray, Tail, device_bytes
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.graph import (
     COST_MAX,
     PENDING_BYTES,
@@ -17,8 +17,7 @@ from wgsl_kernels.backends.webgpu.fusion.graph import (
 from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionCall, UndecidedError
-from wgsl_kernels.backends.webgpu.runtime.loaded_kernel import LoadedKernel, bytes_of_entry
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, LoadedKernel, bytes_of_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

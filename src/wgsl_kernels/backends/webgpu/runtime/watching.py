@@ -51,10 +51,7 @@ class DispatchWatch:
 
 @contextmanager
 def watching(device: Device, *, poison: int | None = None) -> Iterator[DispatchWatch]:
-    """Have all dispatches of a block watch themselves; each is waited for.
-
-    New memory is filled with the word ``poison``, so that what nobody writes shows.
-    """
+    """Have all dispatches of a block watch themselves; new memory is filled with ``poison``."""
     seen = DispatchWatch()
     plain = device.run
     own = vars(device)
@@ -139,10 +136,7 @@ def allocate_poisoned(
 def watch_run(
     device: Device, plain: Callable[[Any, Any], None], ready: Ready, storages: Sequence[Storage]
 ) -> DispatchWatch:
-    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
-
-    ``plain`` is the device's own way to run one.
-    """
+    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted."""
     assert ready.origin is not None
     _, dispatch = ready.origin
     seen = DispatchWatch(dispatches=[dispatch])

@@ -111,11 +111,7 @@ class Template:
     def configurations(
         self, given: Configuration = _NONE, rules: tuple[Callable[[Configuration], bool], ...] = ()
     ) -> Iterator[Configuration]:
-        """Yield what the tuner may choose, with what is ``given``, by rules that all must hold.
-
-        Raises:
-            ArgumentError: ``given`` is not as declared.
-        """
+        """Yield what the tuner may choose, with what is ``given``, by rules that all must hold."""
         self.check(given)
         tuned = [self.constants[name] for name in self.tuned if name not in given]
         for values in itertools.product(*(one.values for one in tuned)):
@@ -129,11 +125,7 @@ class Template:
         return {name: given.get(name, one.default) for name, one in self.constants.items()}
 
     def check(self, given: Configuration) -> None:
-        """Refuse a configuration that is not as declared.
-
-        Raises:
-            ArgumentError: A name is not declared, or a value is none of those declared.
-        """
+        """Refuse names that are not declared, and values that are none of those declared."""
         for name, value in given.items():
             one = self.constants.get(name)
             if one is None:

@@ -65,7 +65,6 @@ class Choice:
 
     @property
     def label(self) -> str:
-        """What it is called in files."""
         words = " ".join(map(str, self.shape_class))
         return f"{self.kernel} {words}: {', '.join(self.names)}"
 
@@ -87,10 +86,7 @@ class Choice:
         }
 
     def named(self, entry: Mapping[str, Any] | None, level: int = logging.INFO) -> str | None:
-        """Return the variant that an entry of a file is about; None, and say so, if none of these.
-
-        That none is found is said at ``level``.
-        """
+        """Return the variant that a file's entry is about; None, said at ``level``, if none."""
         if entry is None:
             return None
         for name, own in self.entries.items():

@@ -96,10 +96,7 @@ def add_places(
 
 
 def arrays_of(composer: Composer, operand: Operand, name: str) -> dict[str, Callable[[], str]]:
-    """Return what gives the names of a tensor's array, and of the maps before or behind it.
-
-    ``name`` is what the instance calls the tensor.
-    """
+    """Return what names a tensor's array and the maps around it; ``name`` is its instance's."""
     wide, computed = f"vec4<{operand.storage_type}>", partial(str, f"wk_get_{operand.wgsl}")
     hands_on = partial(str, "wk_hand_on")
     return {

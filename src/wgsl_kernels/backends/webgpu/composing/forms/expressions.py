@@ -85,7 +85,6 @@ class GroupExpressions:
         return values
 
     def _named(self, number: int, calls: list[str]) -> list[str]:
-        """Write a step's values, which others read; return their names."""
         names = [f"wk_s{number}{lane}" for lane in LANES[: self.lanes]]
         for name, call in zip(names, calls, strict=True):
             value = held(call, self.structure.steps[number].kind.output)
@@ -93,7 +92,6 @@ class GroupExpressions:
         return names
 
     def store(self, output: Operand, values: list[str]) -> None:
-        """Write what stores an item of a result."""
         if output.dtype == "bool":
             values = [f"u32({value})" for value in values]
         element = self.element(output.storage_type)

@@ -193,7 +193,6 @@ class Assembly:
                 raise ShaderError(self.source.point(message, declaration))
 
     def declarations(self) -> Iterable[Declaration]:
-        """Return the author's declarations that the text keeps."""
         return (one for file in self.source.files for one in self.reached[file.text.file])
 
     def compose(self, head: str, tail: str) -> SourceMap:

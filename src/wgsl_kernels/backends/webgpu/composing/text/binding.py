@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 
 
 def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4: bool) -> Composed:
-    """Return the composed shader, once the form has said what it needs.
-
-    Errors without a place are shown at ``start``, a function of an author's.
-    """
+    """Return the composed shader; errors without a place are shown at ``start``, an author's."""
     assembly = composer.assembly
     variable, struct = find_uniform(composer)
     assembly.resolve()
@@ -127,7 +124,6 @@ def _tensor(
 
 
 def _stride(composer: Composer, variable: Var) -> int:
-    """Return the bytes from one element of an author's array to the next."""
     found = composer.types.of(variable.type)
     if isinstance(found, Array):
         return _layout(composer, found.element, variable).stride

@@ -65,7 +65,6 @@ class BoundBuffer:
 
 
 def uniform_head(number: int) -> str:
-    """Return how the declaration of a parameter block begins."""
     return f"@group(0) @binding({number}) var<uniform>"
 
 

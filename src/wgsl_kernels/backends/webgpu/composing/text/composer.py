@@ -137,10 +137,7 @@ class Composer:
         return operand.storage_type if self.form == "free" else operand.value_type
 
     def variable(self, operand: Operand, element: str = "") -> str:
-        """Return the WGSL variable of a tensor's array, and have it bound.
-
-        ``element`` is the array's element type where it is not the tensor's own.
-        """
+        """Return the WGSL variable of a tensor's array, and have it bound, as ``element``s."""
         variable = self.source.variables.get(operand.wgsl)
         if variable is not None and variable.space == "storage":
             return operand.wgsl
@@ -157,10 +154,7 @@ class Composer:
         return f"wk_{name}" if is_taken or self.assembly.declares(name) else name
 
     def value(self, operand: Operand, name: str = "") -> str:
-        """Return the expression of a value operand, of the type ``T_<name>``.
-
-        ``name`` is the field's name, where it is not that of the tensor.
-        """
+        """Return the expression of a value operand, of the type ``T_<name>``, from a field."""
         name = name or f"wk_{operand.wgsl}_value"
         offer = Offer(VALUE_FIELDS[operand.dtype], f"{operand.name}_value")
         self.assembly.offers[name] = offer

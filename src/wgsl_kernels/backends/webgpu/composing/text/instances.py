@@ -241,10 +241,7 @@ _NAME = re.compile(r"\w+")
 
 
 def head_of_slot(path: str, name: str, naming: InstanceNames = _AS_THEY_ARE) -> str:
-    """Return how a slot's function begins.
-
-    ``naming`` has what the names in it are in a text.
-    """
+    """Return how a slot's function begins, under the names that it has in a text."""
     head = _heads(_opened(path).text)[name]
     return _NAME.sub(lambda found: naming.of(found[0]), head)
 

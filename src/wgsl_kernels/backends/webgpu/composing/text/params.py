@@ -98,11 +98,7 @@ class Packer:
         return self._with_halves(block, facts) if self._halves else block
 
     def check(self, facts: Mapping[str, Any]) -> None:
-        """Refuse facts that `pack` would refuse; those that are not known yet are left out.
-
-        Raises:
-            ShaderError: One does not fit its field.
-        """
+        """Refuse facts that `pack` would refuse; those that are not known yet are left out."""
         for field in (*(one[-1] for one in self._plan), *self._halves):
             if field.fact in facts:
                 for number in self._numbers(field, facts[field.fact], facts):

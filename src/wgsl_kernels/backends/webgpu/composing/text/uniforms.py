@@ -100,11 +100,7 @@ def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> 
 
 
 def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
-    """Return the packing plan of the fields that the author wrote.
-
-    Raises:
-        ShaderError: A field has a type or a name that nothing fills.
-    """
+    """Return the packing plan of the fields that the author wrote."""
     return [
         _author_field(composer, struct, member, offset)
         for member, offset in zip(struct.fields, offsets, strict=False)
@@ -159,7 +155,6 @@ def _fact_of(composer: Composer, name: str) -> tuple[str | None, bool]:
 
 
 def _field(name: str, offer: Offer) -> Parameter:
-    """Return an offered field as a struct has it."""
     type_ = parse_expression(offer.type)
     assert isinstance(type_, Name), offer.type
     return Parameter(0, 0, (), Ident(0, 0, name), type_)
