@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
+from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
 from wgsl_kernels.backends.webgpu.fusion.graph import HEAVY, LIGHT
-from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
-from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
-from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
+from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, lower_free, prologues
+from wgsl_kernels.backends.webgpu.lowering.map import lower_map
+from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
+from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
+from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, lower_window, reads_of
 from wgsl_kernels.backends.webgpu.modules.source import can_wait, is_light, is_plain
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
 
@@ -65,11 +69,24 @@ class ShaderLowering:
             self.reads = 2
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None = None) -> Lowered:
-        """Return the kernel's program for the layouts of these arrays."""
+        """Return the program for the layouts of these arrays, and what may run in its place."""
         arguments = arguments_of(arrays, device.largest_binding)
+        call, form = self.call, self.form
         if self._lowering is not None:
-            return self._lowering(self.call, arguments, device), None
-        return lower(self.form, self.call, arguments, device, variant, same_buffers(arrays))
+            return self._lowering(call, arguments, device), None
+        if self._must_check_loops(device):
+            call = replace(call, checks_loops=True)
+        if form == "map":
+            return lower_map(call, arguments, device, same_buffers(arrays)), None
+        if form in _ONE_WAY:
+            return _ONE_WAY[form](call, arguments, device), None
+        return _SEVERAL[form](call, arguments, device, variant)
+
+    def _must_check_loops(self, device: Device) -> bool:
+        """Say whether the adapter may end loops of an author's kernel, which has to report it."""
+        if self.is_ours or not device.policy.ends_loops:
+            return False
+        return bool(long_loops(self.call.shader.source, self.form))
 
     def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
         """Say whether the kernel may run later than it is called, on arrays of these layouts.
@@ -79,7 +96,7 @@ class ShaderLowering:
         outputs, largest = self.call.outputs, device.largest_binding
         if len(outputs) != 1 or outputs[0].size == 0 or not can_wait(self.call.shader.source):
             return False
-        if must_check_loops(self.call, self.form, device):
+        if self._must_check_loops(device):
             return False
         if self.form != "map":
             present = [one for one in arguments_of(arrays, largest) if one is not None]
@@ -115,6 +132,8 @@ class ShaderLowering:
         return facts
 
 
+_ONE_WAY: dict[Form, Callable[..., Program]] = {"free": lower_free, "window": lower_window}
+_SEVERAL: dict[Form, Callable[..., Lowered]] = {"reduce": lower_reduce, "scan": lower_scan}
 _LAYOUT_FACTS = ("_strides", "_offset")
 _FACTS = ("_shape", "_size", *_LAYOUT_FACTS)
 

@@ -13,19 +13,27 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
-from wgsl_kernels.backends.webgpu.composing.text.printing import with_typed_prints
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.instrument.rewrite import PRINT
+from wgsl_kernels.wgsl.lint.remarks import functions_of
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.made import written_function
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, TextBuilder, WrittenText
 from wgsl_kernels.wgsl.syntax.tree import Name, Var
+from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues, NotConstantError
-from wgsl_kernels.wgsl.types.kinds import Array
+from wgsl_kernels.wgsl.types.infer import infer
+from wgsl_kernels.wgsl.types.kinds import F32, Array, Scalar, Vector, concrete, value_of
 from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.wgsl.syntax.places import Place, Text
+    from wgsl_kernels.wgsl.syntax.source_map import SourceMap
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
     from wgsl_kernels.wgsl.types.kinds import Type
     from wgsl_kernels.wgsl.types.layouts import TypeLayout
@@ -38,9 +46,9 @@ def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4
     assembly.resolve()
     assembly.refuse_unknown(composer.kernel, {assembly.uniform, *composer.bound})
     bindings = _numbered(composer)
-    uniform = lay_out(composer, variable, struct)
+    declaration, fields, size = lay_out(composer, variable, struct)
     declared = uniform_type(variable, struct)
-    tail = uniform.declaration + _declarations(composer, bindings, declared)
+    tail = declaration + _declarations(composer, bindings, declared)
     features = _features(composer)
     head = "enable f16;\n" if "shader-f16" in features else ""
     source_map = with_typed_prints(assembly.compose(head, tail))
@@ -51,8 +59,8 @@ def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4
         source_map=source_map,
         entry=_entry_name(composer, entry),
         bindings=bindings,
-        fields=uniform.fields,
-        params_size=uniform.size,
+        fields=fields,
+        params_size=size,
         workgroup_size=_workgroup_size(composer, entry),
         workgroup_bytes=_workgroup_bytes(composer),
         features=features,
@@ -235,3 +243,34 @@ def _layout(
     except UnknownTypeError as error:
         message = f"the size of '{declaration.name}' is unknown: {error}."
         raise composer.wrong(message, declaration) from None
+
+
+def with_typed_prints(source_map: SourceMap) -> SourceMap:
+    """Return a text in which what is no ``f32`` is printed by a function for its type."""
+    composed = source_map.composed
+    if f"{PRINT}(" not in composed.text:
+        return source_map
+    written = WrittenText(COMPOSED, composed.text, source_map)
+    module = parse(written)
+    types = infer(module.declarations)
+    edits: list[Edit] = []
+    needed: dict[str, str] = {}
+    for function in functions_of(module):
+        for node in descendants(function.body):
+            if not isinstance(node, tree.Call) or node.callee.name != PRINT:
+                continue
+            found = types.of(node.arguments[0]) if len(node.arguments) == 1 else None
+            type_ = None if found is None else concrete(value_of(found))
+            if isinstance(type_, (Scalar, Vector)) and type_ != F32:
+                name = f"{PRINT}_{str(type_).replace('<', '_').rstrip('>')}"
+                edits.append(Edit(node.callee.span, name))
+                needed[name] = str(type_)
+    if not edits:
+        return source_map
+    text = TextBuilder()
+    edits.sort(key=lambda one: one.span.begin)
+    text.quote(written, Span(0, len(composed.text)), edits)
+    for name, type_name in needed.items():
+        if name not in module.functions:
+            text.generate("\n" + written_function(name, {"value": type_name}, None))
+    return text.finish()

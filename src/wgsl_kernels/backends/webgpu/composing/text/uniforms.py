@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
@@ -25,15 +24,6 @@ if TYPE_CHECKING:
 
 FACTS = ("shape", "strides", "offset", "size")
 _SCALARS = ("u32", "i32", "f32", "f16")
-
-
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """The parameter block: its struct's text if generated, its fields, its bytes."""
-
-    declaration: str
-    fields: tuple[Field, ...]
-    size: int
 
 
 def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
@@ -61,8 +51,13 @@ def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     return variable, struct
 
 
-def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> Uniform:
-    """Return the parameter block; the composer's fields are appended to the author's struct."""
+def lay_out(
+    composer: Composer, variable: Var | None, struct: Struct | None
+) -> tuple[str, tuple[Field, ...], int]:
+    """Return the parameter block: its struct's text if generated, its fields, its bytes.
+
+    The composer's fields are appended to the author's struct.
+    """
     offers = composer.assembly.fields
     own = struct.fields if struct else ()
     added = tuple(_field(name, offer) for name, offer in offers.items())
@@ -96,7 +91,7 @@ def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> 
         composer.assembly.edit(
             composer.source.text_of(struct), Span(end, end), f",\n  {text}" if own else text
         )
-    return Uniform(declaration, tuple(fields), round_up(layout.size, 16))
+    return declaration, tuple(fields), round_up(layout.size, 16)
 
 
 def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
