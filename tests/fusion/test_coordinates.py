@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.text.indexing import FEW
+from wgsl_kernels.backends.webgpu.composing.forms.expressions import FEW
 
 pytestmark = pytest.mark.gpu
 

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
+    from wgsl_kernels.backends.webgpu.devices.pool import Storage
 
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).parent
@@ -32,6 +35,20 @@ def to_buffer(values: Array) -> bytes:
     stored = values.astype(_STORED.get(values.dtype.name, values.dtype))
     data = stored.tobytes()
     return data + bytes(-len(data) % 16)
+
+
+def dispatch(
+    device: Device,
+    pipeline: Pipeline,
+    storages: Sequence[Storage],
+    ranges: Ranges | None,
+    params: bytes,
+    groups: tuple[int, int, int],
+    label: str = "",
+) -> None:
+    """Record one dispatch; without ``ranges`` it binds the whole of each storage."""
+    bound = ranges or tuple([(0, one.nbytes) for one in storages])
+    device.run(device.ready(pipeline, bound, params, groups, label), storages)
 
 
 def strides_of(values: Array) -> tuple[int, ...]:

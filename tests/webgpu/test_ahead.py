@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.webgpu.lab import dispatch
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
 from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
@@ -51,7 +52,7 @@ def run(device: Device, texts: list[str], nbytes: int = 16) -> list[float]:
     x = device.put(np.ones(nbytes // 4, np.float32))
     outputs = [device.storage(16) for _ in texts]
     for text, y in zip(texts, outputs, strict=True):
-        device.dispatch(device.pipeline(text, BINDINGS, "Add"), (x, y), None, b"", (1, 1, 1))
+        dispatch(device, device.pipeline(text, BINDINGS, "Add"), (x, y), None, b"", (1, 1, 1))
     return [float(device.read(y, 0, 4).view(np.float32)[0]) for y in outputs]
 
 

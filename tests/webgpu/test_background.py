@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from tests.webgpu.lab import dispatch
 
 from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -37,15 +38,15 @@ def test_a_batch_waits_for_its_pipelines_and_a_refused_one_spares_the_others() -
     bindings: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"))
     for number, y in enumerate(outputs):
         pipeline = device.pipeline(adding(number), bindings, f"Add{number}")
-        device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+        dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
     values = [device.read(y, 0, 4).view(np.float32)[0] for y in outputs]
     assert values == [1.0, 2.0, 3.0, 4.0]
     assert told[-1] == (4, 4)
 
     wrong = device.pipeline(adding(7), ((0, "read"), (2, "read_write")), "Wrong")
     right = device.pipeline(adding(8), bindings, "Right")
-    device.dispatch(wrong, (x, outputs[0]), None, b"", (1, 1, 1))
-    device.dispatch(right, (x, outputs[1]), None, b"", (1, 1, 1))
+    dispatch(device, wrong, (x, outputs[0]), None, b"", (1, 1, 1))
+    dispatch(device, right, (x, outputs[1]), None, b"", (1, 1, 1))
     with pytest.raises(ShaderError, match="Wrong: refused by wgpu"):
         device.read(outputs[1], 0, 4)
     assert device.read(outputs[1], 0, 4).view(np.float32)[0] == 9.0

@@ -8,6 +8,7 @@ from weakref import ref
 
 import numpy as np
 import pytest
+from tests.webgpu.lab import dispatch
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.devices import pipeline as pipeline_module
@@ -66,7 +67,7 @@ def test_every_adapter_here_computes(monkeypatch: pytest.MonkeyPatch) -> None:
         assert device.info.name == one.name
         pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
         x, y = device.storage(28), device.storage(8)
-        device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+        dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
         assert device.read(y, 0, 8).view(np.uint32).tolist() == [7, 2]
         device.close()
 
@@ -98,14 +99,14 @@ def test_of_pipelines_that_nobody_holds_the_one_asked_for_longest_ago_is_let_go(
     assert find(2) is second
     assert len(device.pipelines) == 2
     x, y = device.storage(20), device.storage(8)
-    device.dispatch(second, (x, y), None, b"", (1, 1, 1))
+    dispatch(device, second, (x, y), None, b"", (1, 1, 1))
     assert device.read(y, 0, 8).view(np.uint32).tolist() == [5, 2]
 
 
 def test_bindings_have_the_exact_size(device: Device) -> None:
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     x, y = device.storage(68), device.storage(8)
-    device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+    dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
     assert device.read(y, 0, 8).view(np.uint32).tolist() == [17, 2]
 
 
@@ -113,7 +114,7 @@ def test_ranges_bind_a_part(device: Device) -> None:
     step = device.limits["min-storage-buffer-offset-alignment"]
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     x, y = device.storage(4 * step), device.storage(8)
-    device.dispatch(pipeline, (x, y), ((2 * step, 12), (0, 8)), b"", (1, 1, 1))
+    dispatch(device, pipeline, (x, y), ((2 * step, 12), (0, 8)), b"", (1, 1, 1))
     assert device.read(y, 0, 8).view(np.uint32).tolist() == [3, 2]
 
 
@@ -122,7 +123,7 @@ def test_a_pooled_buffer_of_another_size_gets_its_own_binding(device: Device) ->
     y = device.storage(8)
     for nbytes in (100, 104, 112):
         x = device.storage(nbytes)
-        device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+        dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
         assert device.read(y, 0, 4).view(np.uint32)[0] == nbytes // 4
         del x
 
@@ -141,29 +142,29 @@ def test_bad_ranges_are_refused(
 ) -> None:
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     with pytest.raises(ArgumentError, match=message):
-        device.dispatch(pipeline, (device.storage(64), device.storage(8)), ranges, b"", (1, 1, 1))
+        dispatch(device, pipeline, (device.storage(64), device.storage(8)), ranges, b"", (1, 1, 1))
 
 
 def test_an_output_that_shares_its_buffer_with_an_input_is_refused(device: Device) -> None:
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     x = device.storage(1024)
     with pytest.raises(ArgumentError, match="Lengths: binding 1 is written and shares its buffer"):
-        device.dispatch(pipeline, (x, x), ((0, 256), (512, 256)), b"", (1, 1, 1))
+        dispatch(device, pipeline, (x, x), ((0, 256), (512, 256)), b"", (1, 1, 1))
 
 
 def test_grids_past_the_limit_are_refused_and_empty_ones_do_nothing(device: Device) -> None:
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     x, y = device.storage(64), device.put(np.zeros(2, np.uint32))
     with pytest.raises(ArgumentError, match=r"a grid of \[65536, 1, 1\] workgroups; this device"):
-        device.dispatch(pipeline, (x, y), None, b"", (65536, 1, 1))
-    device.dispatch(pipeline, (x, y), None, b"", (0, 1, 1))
+        dispatch(device, pipeline, (x, y), None, b"", (65536, 1, 1))
+    dispatch(device, pipeline, (x, y), None, b"", (0, 1, 1))
     assert device.read(y, 0, 8).view(np.uint32).tolist() == [0, 0]
 
 
 def test_empty_storages_can_be_bound_read_and_written(device: Device) -> None:
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     empty, y = device.put(np.empty(0, np.float32)), device.storage(8)
-    device.dispatch(pipeline, (empty, y), None, b"", (1, 1, 1))
+    dispatch(device, pipeline, (empty, y), None, b"", (1, 1, 1))
     assert device.read(y, 0, 4).view(np.uint32)[0] == 1
     assert device.read(empty, 0, 0).nbytes == 0
 
@@ -238,7 +239,7 @@ def test_memory_counts_live_buffers_and_the_pool_apart() -> None:
 def test_bind_groups_are_dropped_with_their_buffers(device: Device) -> None:
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     x, y = device.storage(20_000), device.storage(8)
-    device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+    dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
     block = x.block
     assert block.keys
     del x
@@ -251,7 +252,7 @@ def test_a_storage_of_another_device_is_refused(device: Device) -> None:
     other = Device()
     pipeline = device.pipeline(LENGTHS, LENGTHS_BINDINGS, "Lengths")
     with pytest.raises(ArgumentError, match="binding 0: the storage belongs to another device"):
-        device.dispatch(pipeline, (other.storage(64), device.storage(8)), None, b"", (1, 1, 1))
+        dispatch(device, pipeline, (other.storage(64), device.storage(8)), None, b"", (1, 1, 1))
     other.close()
 
 
@@ -266,7 +267,7 @@ def test_override_constants_make_pipelines_of_their_own(device: Device) -> None:
     x, y = device.storage(16), device.storage(8)
     for value in (3, 9):
         pipeline = device.pipeline(text, LENGTHS_BINDINGS, "N", constants={"N": value})
-        device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+        dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
         assert device.read(y, 0, 4).view(np.uint32)[0] == value
 
 
@@ -308,7 +309,7 @@ def report(device: Device, code: int, value: int, name: str) -> None:
     with device.lock:
         slot = device.report_slot(describe)
         params = struct.pack("Iii", slot, code, value)
-        device.dispatch(pipeline, (device.status_storage,), None, params, (1, 1, 1))
+        dispatch(device, pipeline, (device.status_storage,), None, params, (1, 1, 1))
 
 
 def test_the_next_read_raises_the_first_error_that_a_kernel_reported(device: Device) -> None:
@@ -337,7 +338,7 @@ def test_profile_gives_nanoseconds_for_each_dispatch(device: Device) -> None:
     x, y = device.storage(64), device.storage(8)
     device.profile(True)
     for number in range(70):
-        device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1), f"Lengths {number}" * (number > 0))
+        dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1), f"Lengths {number}" * (number > 0))
     rows = device.take_timings()
     device.profile(False)
     assert [row.kernels for row in rows] == [

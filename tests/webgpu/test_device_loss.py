@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.webgpu.lab import dispatch
 
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.environment.errors import DeviceLostError
@@ -26,7 +27,7 @@ def test_a_lost_device_raises_from_every_call_and_a_new_one_works() -> None:
     device = Device()
     pipeline = device.pipeline(COPY, ((0, "read"), (1, "read_write")), "Copy")
     x, y = device.storage(64), device.storage(8)
-    device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+    dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
     device._device.destroy()
     for _ in range(2):
         with pytest.raises(DeviceLostError, match="The GPU device was lost"):
@@ -36,7 +37,7 @@ def test_a_lost_device_raises_from_every_call_and_a_new_one_works() -> None:
     with pytest.raises(DeviceLostError):
         device.upload(x, 0, np.zeros(4, np.float32))
     with pytest.raises(DeviceLostError):
-        device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+        dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
     with pytest.raises(DeviceLostError):
         device.flush()
     assert isinstance(device.refusal, DeviceLostError)
@@ -50,14 +51,14 @@ def test_any_call_may_be_the_first_to_find_the_loss(first: str) -> None:
     device = Device()
     pipeline = device.pipeline(COPY, ((0, "read"), (1, "read_write")), "Copy")
     x, y = device.storage(64), device.storage(8)
-    device.dispatch(pipeline, (x, y), None, b"", (1, 1, 1))
+    dispatch(device, pipeline, (x, y), None, b"", (1, 1, 1))
     device._device.destroy()
     calls = {
         "flush": device.flush,
         "upload": lambda: device.upload(x, 0, np.zeros(4, np.float32)),
         "storage": lambda: device.storage(1 << 20),
         "pipeline": lambda: device.pipeline(NOTHING, (), "Nothing"),
-        "group": lambda: device.dispatch(pipeline, (y, x), None, b"", (1, 1, 1)),
+        "group": lambda: dispatch(device, pipeline, (y, x), None, b"", (1, 1, 1)),
         "wait": device.wait,
     }
     with pytest.raises(DeviceLostError, match="The GPU device was lost"):

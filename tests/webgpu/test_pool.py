@@ -80,9 +80,9 @@ def test_a_dropped_storage_is_used_again() -> None:
     driver = Driver()
     pool = make_pool(driver)
     first = pool.allocate(100)
-    buffer = first.buffer
+    buffer = first.block.buffer
     del first
-    assert pool.allocate(110).buffer is buffer
+    assert pool.allocate(110).block.buffer is buffer
     assert driver.made == [112]
 
 

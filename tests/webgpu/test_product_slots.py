@@ -11,7 +11,7 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.slots import INNER_SLOTS, SLOTS
-from wgsl_kernels.backends.webgpu.products.terms import adds
+from wgsl_kernels.backends.webgpu.products.written import adds
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.syntax import tree

@@ -99,7 +99,8 @@ def test_lowering_runs_nothing_and_gives_a_frozen_value(device: Device) -> None:
         ("y", BindingResource("buffer", 0), 256)
     ]
     assert program.buffers == (Spec((8, 8), "float32"),)
-    assert program.temporaries == ()
+    assert program.outputs == (0,)
+    assert len(program.buffers) == 1
     with pytest.raises(dataclasses.FrozenInstanceError):
         program.outputs = ()  # type: ignore[misc]  # that it raises is the point
 
@@ -134,7 +135,7 @@ def test_programs_are_equal_and_hash_alike_where_the_same_would_run(device: Devi
 def test_a_program_prints_its_grid_bindings_and_lines_with_origins(device: Device) -> None:
     program, _ = lower_reduce(call(SUM, ("x",), (4,), axis=1), [given(0, (4, 100))], device, "rows")
 
-    said, shown = str(program), program.show()
+    said, shown = str(program), program.dispatches[0].show()
 
     assert "configuration: variant rows, parts 1" in said
     assert "buffer 0: [4] float32, a result" in said
@@ -152,7 +153,7 @@ def test_long_rows_hand_partial_results_from_one_dispatch_to_the_next(device: De
     program, choice = lower_reduce(call(SUM, ("x",), ()), [given(0, (1 << 22,))], device, "rows")
 
     first, second = program.dispatches
-    (partials,) = program.temporaries
+    partials = program.buffers[1]
     assert first.writes[0].place == second.reads[0].place == BindingResource("buffer", 1)
     assert first.writes[0].nbytes <= partials.nbytes
     assert first.accepts_prologue == {"x"}
@@ -346,7 +347,8 @@ def test_the_program_of_a_function_has_its_temporaries() -> None:
 
     assert first == second
     assert len(first.dispatches) == 2
-    assert first.temporaries == (Spec((70,), "float32"),)
+    temporaries = [one for n, one in enumerate(first.buffers) if n not in first.outputs]
+    assert temporaries == [Spec((70,), "float32")]
 
 
 def test_a_function_that_promises_nothing_or_reads_is_called_each_time() -> None:

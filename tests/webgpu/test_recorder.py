@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.webgpu.lab import dispatch
 
 from wgsl_kernels.backends.webgpu.devices import device as device_module
 from wgsl_kernels.backends.webgpu.devices import pipeline as pipeline_module
@@ -67,7 +68,7 @@ def floats(device: Device, storage: Storage) -> list[float]:
 
 def run(device: Device, add: Pipeline, x: Storage, y: Storage, amount: float) -> None:
     size = x.nbytes // 4
-    device.dispatch(add, (x, y), None, struct.pack("If", size, amount), (-(-size // 64), 1, 1))
+    dispatch(device, add, (x, y), None, struct.pack("If", size, amount), (-(-size // 64), 1, 1))
 
 
 def test_every_dispatch_sees_its_own_parameters(device: Device, add: Pipeline) -> None:
@@ -92,7 +93,7 @@ def test_parameters_of_another_length_are_refused_before_they_are_read(device: D
     add = pipeline_module.Pipeline(None, None, layout, "Add", 8)
     x, y = device.put(np.zeros(5, np.float32)), device.storage(20)
     with pytest.raises(ArgumentError, match="Add: got 4 bytes of parameters; its shader takes 8"):
-        device.dispatch(add, (x, y), None, bytes(4), (1, 1, 1))
+        dispatch(device, add, (x, y), None, bytes(4), (1, 1, 1))
 
 
 def test_dependent_dispatches_run_in_order(device: Device, add: Pipeline) -> None:
@@ -120,7 +121,7 @@ def test_much_work_is_submitted_at_once(device: Device, add: Pipeline) -> None:
     x, y = device.put(np.zeros(4, np.float32)), device.storage(16)
     device.wait()
     before = device.submits
-    device.dispatch(add, (x, y), None, struct.pack("If", 4, 1.0), (40_000, 1, 1))
+    dispatch(device, add, (x, y), None, struct.pack("If", 4, 1.0), (40_000, 1, 1))
     assert device.submits == before + 1
 
 
@@ -130,7 +131,7 @@ def test_a_batch_whose_parameters_fill_the_buffer_is_submitted(device: Device) -
     x = device.put(np.zeros(4, np.float32))
     results = [device.storage(16) for _ in range(20)]
     for number, y in enumerate(results):
-        device.dispatch(big, (x, y), None, struct.pack("If8008x", 4, number), (1, 1, 1))
+        dispatch(device, big, (x, y), None, struct.pack("If8008x", 4, number), (1, 1, 1))
     assert [floats(device, y)[0] for y in results] == list(range(20))
 
 
@@ -138,7 +139,7 @@ def test_too_many_parameters_are_refused(device: Device) -> None:
     add = compiled(device, immediates=False)
     x, y = device.storage(16), device.storage(16)
     with pytest.raises(ArgumentError, match="bytes of parameters; this device takes at most"):
-        device.dispatch(add, (x, y), None, bytes(PARAMS_BYTES + 16), (1, 1, 1))
+        dispatch(device, add, (x, y), None, bytes(PARAMS_BYTES + 16), (1, 1, 1))
 
 
 def test_an_upload_waits_for_recorded_reads_of_its_buffer(device: Device, add: Pipeline) -> None:
@@ -202,7 +203,7 @@ def test_one_refused_dispatch_is_named_and_the_others_run(device: Device, add: P
     vectors = device.pipeline(text, BINDINGS, "Vectors")
     params = struct.pack("If", 4, 1.0)
     run(device, add, x, good, 3.0)
-    device.dispatch(vectors, (x, bad), ((0, 4), (0, 4)), params, (1, 1, 1), "Vectors [1]")
+    dispatch(device, vectors, (x, bad), ((0, 4), (0, 4)), params, (1, 1, 1), "Vectors [1]")
     run(device, add, x, after, 4.0)
     with pytest.raises(ShaderError, match=r"^Vectors \[1\]: refused by wgpu: "):
         device.flush()

@@ -12,7 +12,7 @@ import pytest
 from tests.modes import some
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.composing.forms.exchanges import can_exchange
+from wgsl_kernels.backends.webgpu.composing.forms.totals import can_exchange
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering import reduce as lower_reduce

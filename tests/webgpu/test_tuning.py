@@ -23,8 +23,8 @@ from tests.webgpu.fake_tuning import (
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
 from wgsl_kernels.backends.webgpu.templates.template import hash_of
-from wgsl_kernels.backends.webgpu.tuning import measuring, tuning_file
 from wgsl_kernels.backends.webgpu.tuning import tuner as tuning
+from wgsl_kernels.backends.webgpu.tuning import tuning_file
 from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, Tuner, forced
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import TuningFile, file_for
 
@@ -38,7 +38,6 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Clock:
     clock = Clock()
     monkeypatch.setenv("WGSL_KERNELS_CACHE", str(tmp_path))
     monkeypatch.setattr(tuning, "time", clock)
-    monkeypatch.setattr(measuring, "time", clock)
     monkeypatch.setitem(wk.config.process, "tuning", "on")
     return clock
 
@@ -54,7 +53,7 @@ def test_the_first_process_takes_the_static_variant_and_the_next_one_the_fastest
     assert device.runs == []
     clock.now = tuning.LATER
     assert [chosen(device, tuner) for _ in range(3)] == ["small"] * 3
-    assert device.runs.count("large") == 1 + measuring.ROUNDS
+    assert device.runs.count("large") == 1 + tuning.ROUNDS
 
     again = FakeDevice({"small": 1e-3, "large": 2e-3})
     assert chosen(again) == "large"
@@ -118,7 +117,7 @@ def test_a_hopeless_variant_is_not_measured_to_the_end() -> None:
     device = FakeDevice({"small": 1e-3, "large": 9e-3})
     measured(device)
     assert device.runs.count("large") == 2
-    assert device.runs.count("small") == 1 + measuring.ROUNDS
+    assert device.runs.count("small") == 1 + tuning.ROUNDS
 
 
 def test_what_takes_too_long_to_compare_stays_static_and_is_not_remembered(tmp_path: Path) -> None:

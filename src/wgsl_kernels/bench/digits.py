@@ -125,7 +125,7 @@ def _reading(device: Device) -> Iterator[tuple[_Beside, list[DigitsWords | None]
 
     def read(storage: Storage, offset: int, nbytes: int) -> Any:
         found = type(device).read(device, storage, offset, nbytes)
-        words = storage.buffer.words
+        words = storage.block.buffer.words
         is_known = id(words) in beside.memory and offset % 4 == 0
         reads.append(
             beside.of(words[offset // 4 : -(-(offset + nbytes) // 4)]) if is_known else None

@@ -16,8 +16,8 @@ from wgsl_kernels.web.portable import stage_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.capturing.notes import RecordedDispatch
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
     from wgsl_kernels.backends.webgpu.devices.status import Status
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
@@ -78,7 +78,7 @@ class _ProgramWriter:
             self._slots.append(self._buffer("temporary", nbytes))
         content["pipelines"] = []
         content["dispatches"] = [
-            self._dispatch(row.step, row.blocks) for row in replay._rows if all(row.step.groups)
+            self._dispatch(row.ready, row.blocks) for row in replay._rows if all(row.ready.groups)
         ]
         content["outputs"] = self._outputs()
         content["copies"] = self._copies()
@@ -148,27 +148,27 @@ class _ProgramWriter:
         self._blocks[block] = found
         return found
 
-    def _dispatch(self, step: RecordedDispatch, blocks: Sequence[Any]) -> dict[str, Any]:
-        pipeline = step.pipeline
+    def _dispatch(self, ready: Ready, blocks: Sequence[Any]) -> dict[str, Any]:
+        pipeline, fitting, params, groups, _, label, _ = ready
         places = [self._slots[one] if isinstance(one, int) else self._block(one) for one in blocks]
         storages = pipeline.layout.storages
-        for buffer, (first, size) in zip(places, step.ranges, strict=True):
+        for buffer, (first, size) in zip(places, fitting.ranges, strict=True):
             held = self._buffers[buffer]  # a result's buffer may hold larger values before
             held["bytes"] = max(held["bytes"], first + size)
         bindings = [
             {"binding": one.number, "buffer": buffer, "offset": first, "size": size}
-            for one, buffer, (first, size) in zip(storages, places, step.ranges, strict=True)
+            for one, buffer, (first, size) in zip(storages, places, fitting.ranges, strict=True)
         ]
-        label = step.label or pipeline.label
+        label = label or pipeline.label
         label = label if isinstance(label, str) else " + ".join(label)
         found: dict[str, Any] = {
             "label": label,
             "pipeline": self._pipeline(pipeline, label),
-            "workgroups": list(step.groups),
+            "workgroups": list(groups),
             "bindings": bindings,
         }
         if pipeline.layout.uniform is not None:
-            data = step.params.ljust(-(-len(step.params) // 16) * 16, b"\0")
+            data = params.ljust(-(-len(params) // 16) * 16, b"\0")
             found["params"] = np.frombuffer(data, np.uint32).tolist()
         return found
 

@@ -74,7 +74,6 @@ class WebGpuBackend:
         self.open()
 
     def fusion(self) -> str:
-        """Return what `config.fusion` says here."""
         own = current().config
         said: str = own["fusion"] if own and "fusion" in own else config.process["fusion"]
         return said
@@ -92,12 +91,10 @@ class WebGpuBackend:
         return device
 
     def new_device(self, memory_limit: Callable[[], int | None]) -> Device:
-        """Return a device of the chosen adapter."""
         return Device(memory_limit=memory_limit)
 
     @property
     def recorded(self) -> int:
-        """How many dispatches the device was given."""
         return self.open().recorded
 
     def _memory_limit(self) -> int | None:
@@ -137,11 +134,7 @@ class WebGpuBackend:
         return GpuArray(spec.shape, spec.dtype, spec.size, storage, device)
 
     def check_size(self, spec: Spec) -> None:
-        """Refuse an array beyond the device or the limit; the words count host bytes, as on cpu.
-
-        Raises:
-            OutOfMemoryError: It is.
-        """
+        """Refuse an array beyond the device or the limit; the words count host bytes, as on cpu."""
         nbytes = device_bytes(spec.size, spec.dtype)
         if nbytes < 1 << 20:
             return
@@ -210,7 +203,6 @@ class WebGpuBackend:
         return array.packed
 
     def copy(self, array: GpuArray) -> GpuArray:
-        """Return a row-major copy of an array on the device."""
         return self._copier.copy(array)
 
     def fill(self, array: GpuArray, words: Words) -> None:
@@ -251,38 +243,28 @@ class WebGpuBackend:
         """Return a launch: of programs for a shader, of calls and programs for a function."""
 
         def prepare() -> ShaderLowering | FunctionCall:
-            if isinstance(kernel.func, ShaderKernel):
-                return self._lowering(kernel, inputs, attrs, outputs, output_names)
-            gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
-            lower = partial(lower_function, gpu, repeats=kernel.repeats)
-            return FunctionCall(kernel, gpu, attrs, outputs, lower)
+            if not isinstance(kernel.func, ShaderKernel):
+                gpu = Gpu(self, kernel.name, kernel.origin, sources_of(kernel))
+                lower = partial(lower_function, gpu, repeats=kernel.repeats)
+                return FunctionCall(kernel, gpu, attrs, outputs, lower)
+            shader: ShaderKernel = kernel.func
+            if outputs is None:
+                raise ArgumentError(
+                    f"{kernel.name}: its output shape is known only after the run; a shader alone "
+                    "cannot serve that. Register a function with full control."
+                )
+            form = classify(shader.source, shader.form)
+            names = shader.names()
+            if len(names) != len(inputs):
+                raise ArgumentError(
+                    f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
+                )
+            call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
+            check_fit(form, call, inputs)
+            return ShaderLowering(call, form)
 
         host = host_kernel(kernel, inputs, attrs, outputs)
         return KernelLaunch(self, kernel.name, prepare, outputs, host)
-
-    def _lowering(
-        self,
-        kernel: Kernel,
-        inputs: list[Any],
-        attrs: dict[str, Any],
-        outputs: tuple[Spec, ...] | None,
-        output_names: tuple[str, ...],
-    ) -> ShaderLowering:
-        shader: ShaderKernel = kernel.func
-        if outputs is None:
-            raise ArgumentError(
-                f"{kernel.name}: its output shape is known only after the run; a shader alone "
-                "cannot serve that. Register a function with full control."
-            )
-        form = classify(shader.source, shader.form)
-        names = shader.names()
-        if len(names) != len(inputs):
-            raise ArgumentError(
-                f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
-            )
-        call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
-        check_fit(form, call, inputs)
-        return ShaderLowering(call, form)
 
     def memory(self) -> Usage:
         """Return live buffers and bytes, host values not yet uploaded included."""
@@ -311,19 +293,15 @@ class WebGpuBackend:
                 device.captures.compile_in(None)
 
     def tuning(self) -> AbstractContextManager[None]:
-        """Measure in a block what is worth it and not known: see `Tuner.tuning`."""
         return self.tuner.tuning()
 
     def choices(self) -> dict[str, Any]:
-        """Return what the tuner has chosen: see `Tuner.choices`."""
         return self.tuner.choices()
 
     def load_choices(self, choices: Mapping[str, Any]) -> None:
-        """Have the tuner take over choices: see `Tuner.load_choices`."""
         self.tuner.load_choices(choices)
 
     def record(self, scratch: Any = None) -> GpuRecording:
-        """Return a recording that has not begun; see `engine.drivers.driver.Recording`."""
         return GpuRecording(self, scratch)
 
     def layout_key(self, array: GpuArray) -> Layout | None:
@@ -331,7 +309,6 @@ class WebGpuBackend:
         return None if array.layout is None else layout_of(array)[0]
 
     def submit(self) -> None:
-        """Hand over what is recorded."""
         self.open().flush()
 
     def evaluate(self, arrays: list[Any]) -> None:
@@ -344,7 +321,6 @@ class WebGpuBackend:
         (device or self.open()).flush()
 
     def wait(self) -> None:
-        """Wait for all that was handed over."""
         self.open().wait()
 
     def profile(self, on: bool) -> None:
@@ -368,7 +344,6 @@ class WebGpuBackend:
         return [(one.kernels, one.cause, one.milliseconds, one.origin) for one in noted]
 
     def trim(self) -> int:
-        """Give the buffers that wait for reuse back: see `Device.trim`."""
         return 0 if self._device is None else self._device.trim()
 
     def close(self) -> None:

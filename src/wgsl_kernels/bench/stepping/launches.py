@@ -144,7 +144,7 @@ class SteppedCall:
         element = array.offset + sum(at * stride for at, stride in places)
         byte = element * ITEMSIZE[array.dtype]  # what has a storage has a size
         for one in reversed(self.launched):
-            for name, begin, size, writer in one.writers(array.storage.buffer):
+            for name, begin, size, writer in one.writers(array.storage.block.buffer):
                 at = (byte - begin) // size
                 if 0 <= at < len(writer) and writer[at] >= 0:
                     return ElementPlace(name, index, one, int(writer[at]), byte - begin)

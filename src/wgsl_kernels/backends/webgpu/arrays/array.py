@@ -74,23 +74,8 @@ class GpuArray:
     """
 
     __slots__ = (
-        "__weakref__",
-        "cost",
-        "device",
-        "dtype",
-        "held_bytes",
-        "host",
-        "immutable",
-        "inputs",
-        "layout",
-        "op",
-        "packed",
-        "place",
-        "shape",
-        "size",
-        "source",
-        "storage",
-        "tail",
+        "__weakref__", "cost", "device", "dtype", "held_bytes", "host", "immutable", "inputs",
+        "layout", "op", "packed", "place", "shape", "size", "source", "storage", "tail",
     )  # fmt: skip
 
     def __init__(
@@ -131,7 +116,6 @@ class GpuArray:
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements from one index to the next along each axis."""
         return row_major(self.shape) if self.layout is None else self.layout[0]
 
     @property
@@ -146,13 +130,11 @@ class GpuArray:
 
     @property
     def scalar(self) -> Any:
-        """That number, in Python."""
         assert self.host is not None
         return self.host.values.reshape(-1)[0].item()
 
 
 def row_major(shape: Shape) -> tuple[int, ...]:
-    """Return the strides of a contiguous array of ``shape``."""
     strides = [1] * len(shape)
     for axis in range(len(shape) - 2, -1, -1):
         strides[axis] = strides[axis + 1] * max(shape[axis + 1], 1)
@@ -205,7 +187,6 @@ def to_device_values(values: Array, dtype: DType) -> Array:
 
 
 def to_host_values(raw: Array, spec: Spec) -> Array:
-    """Return the bytes of a contiguous array as host values."""
     if spec.dtype == "bool":
         return raw[: spec.size * 4].view(np.uint32).astype(np.bool_).reshape(spec.shape)
     nbytes = spec.size * ITEMSIZE[spec.dtype]
@@ -213,11 +194,7 @@ def to_host_values(raw: Array, spec: Spec) -> Array:
 
 
 def extent(kernel: str, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
-    """Return the shape as plain ints, elements, bytes and words of an array.
-
-    Raises:
-        ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
-    """
+    """Return the shape as plain ints, elements, bytes and words of an array that can be."""
     try:
         return _extent[kernel, shape, dtype]
     except TypeError as error:

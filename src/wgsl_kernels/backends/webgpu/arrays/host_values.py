@@ -40,7 +40,6 @@ class _Filling:
         return self._filled[0]()
 
     def fills(self, storage: Storage, device: Device) -> None:
-        """Note a storage that was filled with these values."""
         self._filled = (weakref.ref(storage), weakref.ref(device))
 
 
@@ -119,11 +118,7 @@ def words_of(value: Any, dtype: DType, what: str) -> Words:
 
 
 def check_number(value: Any, what: str) -> complex:
-    """Return a number in plain Python.
-
-    Raises:
-        ArgumentError: It is none.
-    """
+    """Return a number in plain Python; refuse what is none."""
     number = plain(value)
     if not isinstance(number, (bool, int, float, complex)):
         kind = type(value).__name__

@@ -15,36 +15,24 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.capturing.scratch import ScratchValue
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
-    from wgsl_kernels.backends.webgpu.devices.recorder import Label
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
 
 
 Place: TypeAlias = "Block | ScratchValue"
 
 
 class RecordedDispatch(NamedTuple):
-    """One dispatch, with all that it needs but the device's own parameter buffer.
+    """One dispatch; ``places`` are its buffers, values in place of those that belong to the run."""
 
-    ``places`` are the buffers, and the values in place of those that belong to the run.
-    """
-
-    pipeline: Pipeline
+    ready: Ready
     places: tuple[Place, ...]
-    ranges: Ranges
-    window: int
-    params: bytes
-    groups: tuple[int, int, int]
-    label: Label
-    origin: Origin
 
 
 class Notes:
     """What one thread had a device do between ``begin`` and ``end``.
 
     Attributes:
-        steps: The dispatches in order.
         kept: Buffers from outside the scratch memory that they name, with a hold on each.
         held: The buffers allocated meanwhile that somebody held at the end, and what is in them.
         why: Why they cannot be replayed; nothing more is noted once that is known.
@@ -69,7 +57,6 @@ class Notes:
             device.notes = self
 
     def end(self) -> None:
-        """Listen no more."""
         device = self._device
         with device.lock:
             if device.notes is self:
@@ -99,7 +86,6 @@ class Notes:
             self.end()
 
     def listens(self) -> bool:
-        """Say whether the calling thread is the one that is listened to."""
         return self._thread == threading.get_ident()
 
     def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None:
@@ -109,28 +95,20 @@ class Notes:
         for one in storages:
             if one.block not in values:
                 self.kept.setdefault(one.block, one)
-        pipeline, fitting, params, groups, _, label, origin = ready
         places = tuple([values.get(one.block, one.block) for one in storages])
-        self.steps.append(
-            RecordedDispatch(
-                pipeline, places, fitting.ranges, fitting.window, params, groups, label, origin
-            )
-        )
+        self.steps.append(RecordedDispatch(ready, places))
 
     def has_read(self) -> None:
-        """Give up: what comes back from the device steers Python."""
         self.refuse(f"it reads values at {user_line()}")
 
     @property
     def current(self) -> LastingStatus:
-        """Where the kernels report, here and in the replays."""
         if self.status is None:
             self.status = LastingStatus(self._device.reports.new_storage())
         self._device.reports.watch(self.status)
         return self.status
 
     def status_storage(self) -> Storage:
-        """Return the buffer of the next dispatch that reports."""
         if self.current.is_full:
             self.refuse(f"more than {SLOTS} of its kernels check values")
             return self._device.status_storage

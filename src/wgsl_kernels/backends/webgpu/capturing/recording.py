@@ -69,7 +69,6 @@ class GpuRecording:
         self._notes.begin()
 
     def refuse(self, why: str) -> None:
-        """Give up."""
         self._notes.refuse(why)
 
     def end(self) -> None:
@@ -77,7 +76,6 @@ class GpuRecording:
         self._notes.end()
 
     def replay(self, inputs: list[GpuArray], outputs: list[GpuArray]) -> GpuReplay | None:
-        """Return the replay, or None."""
         notes = self._notes
         sources: dict[Place, int] = {}
         for index, array in enumerate(inputs):
@@ -166,7 +164,7 @@ class GpuRecording:
         uses: list[Use] = []
         sizes: dict[Hashable, int] = {}
         for step in steps:
-            kinds = [binding.kind for binding in step.pipeline.layout.storages]
+            kinds = [binding.kind for binding in step.ready.pipeline.layout.storages]
             written = [one for one, kind in zip(step.places, kinds, strict=True) if kind != "read"]
             uses.append((frozenset(step.places), frozenset(written)))
             for one in step.places:
@@ -180,8 +178,9 @@ class GpuRecording:
         spared = {None if status is None else status.storage.block}
         outside = (self._notes.kept.keys() | sources.keys()) - spared
         for step in self._notes.steps:
-            for binding, place in zip(step.pipeline.layout.storages, step.places, strict=True):
+            pipeline = step.ready.pipeline
+            for binding, place in zip(pipeline.layout.storages, step.places, strict=True):
                 if binding.kind == "read_write" and place in outside:
-                    self.refuse(f"{step.pipeline.label} writes into one of its inputs")
+                    self.refuse(f"{pipeline.label} writes into one of its inputs")
                     return False
         return True

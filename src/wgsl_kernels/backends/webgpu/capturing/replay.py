@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
 from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
-from wgsl_kernels.backends.webgpu.capturing.program import concatenated
 from wgsl_kernels.backends.webgpu.devices.pipeline import GROUP_BYTES
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, ParamBlock, Program
 from wgsl_kernels.engine.drivers.driver import OtherLayoutError
 from wgsl_kernels.engine.environment.recent import Recent
+from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Origin
-    from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch
+    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
+    from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch as DeviceDispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.values.dtypes import DType
-    from wgsl_kernels.engine.values.spec import Shape, Spec
+    from wgsl_kernels.engine.values.spec import Shape
 
 
 STEP_BYTES = 9000
 """What one dispatch of a recording takes on the host, with its part of the program."""
 
 
-def _bytes_of_variant(dispatches: list[Dispatch]) -> int:
+def _bytes_of_variant(dispatches: list[DeviceDispatch]) -> int:
     return 300 + 150 * len(dispatches)
 
 
@@ -63,10 +64,10 @@ class ReplayedDispatch:
         open: (position, slot) of each buffer that differs.
     """
 
-    __slots__ = ("blocks", "offset", "open", "step")
+    __slots__ = ("blocks", "offset", "open", "ready")
 
-    def __init__(self, step: RecordedDispatch, places: Sequence[Block | int], at: Any) -> None:
-        self.step = step
+    def __init__(self, ready: Ready, places: Sequence[Block | int], at: Any) -> None:
+        self.ready = ready
         self.offset = at
         self.blocks: list[Any] = list(places)
         self.open = tuple(
@@ -75,7 +76,7 @@ class ReplayedDispatch:
 
     def ranges(self, starts: Sequence[int]) -> Ranges:
         """Return what is bound of the buffers, where slots begin at these bytes."""
-        ranges = self.step.ranges
+        ranges = self.ready.fitting.ranges
         if not any(starts):
             return ranges
         found = list(ranges)
@@ -130,20 +131,23 @@ class GpuReplay:
         self._kept = kept
         self._scratch = scratch
         self._status = status
-        self._work = sum(x * y * z for x, y, z in (step.groups for step, _ in steps))
+        self._work = sum(x * y * z for x, y, z in (step.ready.groups for step, _ in steps))
         recorder = device.captures.recorder
-        needs = [(one.params, one.window, one.pipeline) for one, _ in steps]
+        all_ready = [one.ready for one, _ in steps]
+        needs = [(one.params, one.fitting.window, one.pipeline) for one in all_ready]
         offsets, self._params = recorder.fixed_params(needs)
         self._rows = [
-            ReplayedDispatch(step, places, at)
+            ReplayedDispatch(step.ready, places, at)
             for (step, places), at in zip(steps, offsets, strict=True)
         ]
         self._groups: Recent[Any, BindGroup] = Recent(GROUP_BYTES)
         self._fixed = [
-            None if row.open else self._dispatch(row, tuple(row.blocks), row.step.ranges)
+            None if row.open else self._dispatch(row, tuple(row.blocks), row.ranges(()))
             for row in self._rows
         ]
-        self._variants: Recent[tuple[Block | int, ...], list[Dispatch]] = Recent(_bytes_of_variant)
+        self._variants: Recent[tuple[Block | int, ...], list[DeviceDispatch]] = Recent(
+            _bytes_of_variant
+        )
         own = 0 if self._params is None else self._params.size
         own += 0 if status is None else status.storage.nbytes
         self.nbytes = own + STEP_BYTES * len(steps)
@@ -232,8 +236,8 @@ class GpuReplay:
         use = replace(use, captured_bytes=use.captured_bytes + own)
         return use.without(1, status) if status else use
 
-    def _variant(self, blocks: tuple[Block, ...], starts: Sequence[int]) -> list[Dispatch]:
-        records: list[Dispatch] = []
+    def _variant(self, blocks: tuple[Block, ...], starts: Sequence[int]) -> list[DeviceDispatch]:
+        records: list[DeviceDispatch] = []
         for row, fixed in zip(self._rows, self._fixed, strict=True):
             if fixed is not None:
                 records.append(fixed)
@@ -245,12 +249,61 @@ class GpuReplay:
 
     def _dispatch(
         self, row: ReplayedDispatch, blocks: tuple[Block, ...], ranges: Ranges
-    ) -> Dispatch:
-        step = row.step
-        key = (step.pipeline.layout, step.window, ranges, blocks)
+    ) -> DeviceDispatch:
+        step = row.ready
+        window = step.fitting.window
+        key = (step.pipeline.layout, window, ranges, blocks)
         group = self._groups[key]
         if group is None:
-            uniform = self._params, step.window
+            uniform = self._params, window
             group = self._device.make_group(step.pipeline, blocks, ranges, uniform)
             self._groups.keep(key, group)
         return (step.pipeline, group, row.offset, step.groups, step.label)
+
+
+def concatenated(
+    steps: Sequence[tuple[RecordedDispatch, Sequence[Block | int]]],
+    inputs: int,
+    made: Sequence[Spec],
+) -> Program | None:
+    """Return the dispatches of a run as one program; None where one of them is of no program.
+
+    Its inputs are those of the run that are read, then what the run read besides; its buffers are
+    the results, then what it worked in.
+
+    Args:
+        steps: Each dispatch, and its buffers: a slot, or one that stays the same in every replay.
+        inputs: How many slots are inputs; the others are results.
+        made: The results.
+    """
+    buffers = list(made)
+    places: dict[Block, BindingResource] = {}
+    others = inputs
+    dispatches = []
+    for step, where in steps:
+        if step.ready.origin is None:
+            return None
+        dispatch = step.ready.origin[1]
+        bindings = []
+        for binding, one in zip(dispatch.bindings, where, strict=True):
+            place = binding.place
+            if place.kind in ("input", "buffer"):
+                if isinstance(one, int):
+                    is_input = one < inputs
+                    place = (
+                        BindingResource("input", one)
+                        if is_input
+                        else BindingResource("buffer", one - inputs)
+                    )
+                else:
+                    if one not in places and binding.access == "read":
+                        places[one] = BindingResource("input", others)
+                        others += 1
+                    elif one not in places:
+                        places[one] = BindingResource("buffer", len(buffers))
+                        buffers.append(Spec((one.capacity // 4,), "int32"))
+                    place = places[one]
+            bindings.append(replace(binding, place=place))
+        params = ParamBlock(step.ready.params, (), dispatch.params.report, dispatch.params.facts)
+        dispatches.append(replace(dispatch, bindings=tuple(bindings), params=params))
+    return Program(tuple(dispatches), tuple(buffers), tuple(range(len(made))))

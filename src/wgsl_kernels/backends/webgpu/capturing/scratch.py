@@ -39,7 +39,6 @@ class Reservation:
         self.taken = list(taken)
 
     def is_free(self, span: range) -> bool:
-        """Say whether none of these dispatches uses it."""
         return all(span.stop <= one.start or one.stop <= span.start for one in self.taken)
 
 
@@ -51,7 +50,6 @@ class ScratchPlan(NamedTuple):
 
     @property
     def more_bytes(self) -> int:
-        """The bytes of the buffers that are not made yet."""
         return sum(reservation.capacity for reservation in self.more)
 
 
@@ -78,7 +76,6 @@ class Scratch:
         return self.thread == threading.get_ident()
 
     def allocate(self, nbytes: int, label: str, what: str) -> Storage:
-        """Return a storage as the pool would."""
         pool = self._pool
         pool.collect()
         idle = self._idle.setdefault(pool.capacity_for(nbytes), [])
@@ -135,9 +132,8 @@ class Workspace:
         that a new one is made only where all that are large enough are taken (the greedy way by
         size of Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net Inference").
 
-        Args:
-            values: For each value its first dispatch and the one after its last.
-            results: The buffers that the run's results will be in.
+        ``values`` has for each value its first dispatch and the one after its last; ``results`` are
+        the buffers that the run's results will be in.
         """
         reservations = [*results, *(Reservation(block.capacity, block) for block in self._blocks)]
         found: dict[ScratchValue, Reservation] = {}

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import add_free
 from wgsl_kernels.backends.webgpu.composing.forms.maps import add_map, can_vec4
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import (
-    Reduction,
     add_reduction,
     add_scan,
     add_window,
 )
-from wgsl_kernels.backends.webgpu.composing.groups.groups import (
+from wgsl_kernels.backends.webgpu.composing.groups import (
     AFTER,
     attach,
     leaves_of,
@@ -54,10 +53,7 @@ class Options:
         loop: What is around the functions of a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
-        wide: Whether it binds its input as vec4.
         entry: A free kernel's entry point, where it has several.
-        before: Groups of maps that stand for inputs.
-        after: The group of maps that the output is handed on to.
     """
 
     form: DeclaredForm | None = None
@@ -85,14 +81,9 @@ def compose(
 ) -> Composed:
     """Return the shader that runs ``source`` on these tensors.
 
-    Args:
-        kernel: The kernel's name, for errors.
-        source: Its files.
-        inputs: Its input tensors in the signature's order, absent ones included.
-        outputs: Its output tensors.
-        attrs: Names of its attributes and of the fields that ``params=`` returns.
-        constants: Values of overrides, needed where sizes depend on them.
-        options: Choices that give another text.
+    Absent inputs are among ``inputs``. ``attrs`` are the names of attributes and of the fields that
+    ``params=`` returns; ``constants`` has the values of overrides, needed where sizes depend on
+    them.
 
     Raises:
         ShaderError: The source does not fit the tensors; the message points at the line.
@@ -147,8 +138,8 @@ def _bound(composer: Composer, options: Options, *, vec4: bool) -> Composed:
         start = add_window(composer, options.stage, wide=options.wide)
     elif composer.form == "reduce":
         beside = options.loop is not None and options.loop.value("ROWS", 1) > 1
-        reduction = Reduction(composer, options.stage, options.kept, options.wide, beside=beside)
-        start = add_reduction(reduction)
+        kept, wide = options.kept, options.wide
+        start = add_reduction(composer, options.stage, kept, wide=wide, beside=beside)
     else:
         start = add_free(composer, options.entry)
     skeleton, text = composer.assembly.skeleton, composer.source.text_of(start)

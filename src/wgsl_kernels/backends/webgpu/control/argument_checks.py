@@ -18,16 +18,11 @@ from wgsl_kernels.wgsl.syntax.places import Text
 
 
 def no_array(kernel: str, given: object, name: str = "array") -> ArgumentError:
-    """Return the error for something that is no array of the device."""
     return ArgumentError(f"{kernel}: {name} is {shown(given)}; want an array of the gpu.")
 
 
 def check_arrays(kernel: str, arrays: Any) -> None:
-    """Refuse what is no mapping from names to arrays.
-
-    Raises:
-        ArgumentError: It is none.
-    """
+    """Refuse what is no mapping from names to arrays."""
     if not isinstance(arrays, Mapping):
         raise ArgumentError(f"{kernel}: arrays is {shown(arrays)}; want them by name.")
     for name, array in arrays.items():
@@ -35,15 +30,6 @@ def check_arrays(kernel: str, arrays: Any) -> None:
             raise ArgumentError(f"{kernel}: arrays names {shown(name)}; want a string.")
         if not isinstance(array, GpuArray):
             raise no_array(kernel, array, name)
-
-
-def plain_shape(kernel: str, shape: Any) -> tuple[int, ...]:
-    """Return a shape as a tuple.
-
-    Raises:
-        ArgumentError: It is no sequence of integers.
-    """
-    return integers(kernel, "shape", shape)
 
 
 def check_steps(
@@ -66,11 +52,7 @@ def check_steps(
 
 
 def check_grid(kernel: str, invocations: Any, group: Any) -> tuple[int, int]:
-    """Return the invocations of a grid, and those of a workgroup, as plain integers.
-
-    Raises:
-        ArgumentError: They are none, or a workgroup has no invocation.
-    """
+    """Return the invocations of a grid, and those of a workgroup, as plain integers."""
     count, size = integer(kernel, "invocations", invocations), integer(kernel, "group", group)
     if size < 1:
         raise ArgumentError(f"{kernel}: group is {size}; want the invocations of a workgroup.")
@@ -78,11 +60,7 @@ def check_grid(kernel: str, invocations: Any, group: Any) -> tuple[int, int]:
 
 
 def check_values(kernel: str, values: Any) -> None:
-    """Refuse what is no array of NumPy.
-
-    Raises:
-        ArgumentError: It is none.
-    """
+    """Refuse what is no array of NumPy."""
     if not isinstance(values, np.ndarray):
         raise ArgumentError(f"{kernel}: values is {shown(values)}; want an array of NumPy.")
 
@@ -109,11 +87,7 @@ def scan_attrs(
 
 
 def window_attrs(kernel: str, attrs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a window in plain Python.
-
-    Raises:
-        ArgumentError: A window has no such attribute.
-    """
+    """Return the attributes of a window in plain Python."""
     for name in attrs:
         if name not in _WINDOW:
             known = ", ".join(_WINDOW)
@@ -125,11 +99,7 @@ _WINDOW = ("filter_size", "strides", "pad", "dilations", "dim_rounding_mode", "d
 
 
 def slots(kernel: str, given: Any) -> str | Text | None:
-    """Return what fills a template's slots: a path, or text.
-
-    Raises:
-        ArgumentError: It is neither.
-    """
+    """Return what fills a template's slots: a path, or text; refuse anything else."""
     if given is None or isinstance(given, Text):
         return given
     return plain_path(kernel, "slots", given)
@@ -139,17 +109,14 @@ def check_options(
     kernel: str,
     params: Any,
     configuration: Any,
-    groups: Any,
-    constants: Any,
-    windows: Any,
     key: Any,
-    notes: Any,
+    *,
+    groups: Any = None,
+    constants: Any = None,
+    windows: Any = None,
+    notes: Any = (),
 ) -> None:
-    """Refuse arguments of a dispatch that are of another kind than it takes.
-
-    Raises:
-        ArgumentError: One is; the message names it.
-    """
+    """Refuse arguments of a dispatch that are of another kind than it takes."""
     named = (("params", params), ("configuration", configuration), ("constants", constants))
     for word, given in (*named, ("windows", windows)):
         is_named = isinstance(given, Mapping) and all(isinstance(name, str) for name in given)

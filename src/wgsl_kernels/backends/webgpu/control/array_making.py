@@ -11,6 +11,7 @@ from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.choosing import Chooser
 from wgsl_kernels.backends.webgpu.fusion.graph import pending_view
 from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.engine.values.attributes import integers
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.engine.values.spec import Shape, Spec
 
@@ -107,7 +108,7 @@ class ArrayMaker(Chooser):
         """Return another view of the same buffer; strides and offset count elements."""
         if not isinstance(array, GpuArray):
             raise argument_checks.no_array(self._kernel, array)
-        shape = shape if type(shape) is tuple else argument_checks.plain_shape(self._kernel, shape)
+        shape = shape if type(shape) is tuple else integers(self._kernel, "shape", shape)
         strides, offset = argument_checks.check_steps(self._kernel, shape, strides, offset)
         is_whole = array.layout is None and offset == 0 and array.shape == shape
         if is_whole and is_row_major(shape, strides):

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.templates.constants import shown

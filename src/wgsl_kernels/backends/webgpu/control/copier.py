@@ -8,7 +8,7 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.parts import copied
 from wgsl_kernels.backends.webgpu.declare.sources import Sources
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
@@ -35,7 +35,6 @@ class Copier:
         self._ready.begin(device)
 
     def copy(self, array: GpuArray) -> GpuArray:
-        """Return a row-major copy of an array on the device."""
         session, spec = self._session, Spec(array.shape, array.dtype)
         device = session.open()
         if not array.size:
@@ -53,7 +52,6 @@ class Copier:
         return GpuArray(spec.shape, spec.dtype, spec.size, ready.make([array]), device)
 
     def fill(self, array: GpuArray, words: Words) -> None:
-        """Record that all elements of a new array become one number."""
         device = self._session.open()
         key = ("fill", array.size, array.dtype, words)
         ready = self._ready[key]

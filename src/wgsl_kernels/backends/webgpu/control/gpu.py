@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, extent
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.lowering.copying import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
-from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
@@ -19,7 +19,7 @@ from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
 from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.values.attributes import field_key, plain
+from wgsl_kernels.engine.values.attributes import field_key, integers, plain
 from wgsl_kernels.engine.values.dtypes import canonical
 from wgsl_kernels.engine.values.spec import Shape, Spec
 from wgsl_kernels.engine.values.windows import sliding_by
@@ -85,7 +85,7 @@ class Gpu(ArrayMaker):
         """
         if type(arrays) is not dict or {*map(type, arrays.values())} != _ARRAYS:
             argument_checks.check_arrays(self._kernel, arrays)
-        shape = shape if type(shape) is tuple else argument_checks.plain_shape(self._kernel, shape)
+        shape = shape if type(shape) is tuple else integers(self._kernel, "shape", shape)
         specs = tuple((name, one.shape, one.dtype) for name, one in arrays.items())
         if type(shader) is not str or type(dtype) is not str:
             shader, dtype = plain_path(self._kernel, "shader", shader), canonical(dtype)
@@ -115,7 +115,12 @@ class Gpu(ArrayMaker):
             dtype: The result's dtype.
             **attrs: The fields of the shader's ``Attrs``.
         """
-        launch = self._epilogue_launch(shader, arrays, Spec(shape, dtype), attrs)
+        return self._epilogue(shader, arrays, Spec(shape, dtype), attrs)
+
+    def _epilogue(
+        self, shader: str, arrays: Mapping[str, GpuArray], y: Spec, attrs: dict[str, Any]
+    ) -> GpuArray:
+        launch = self._epilogue_launch(shader, arrays, y, attrs)
         return self._launched(launch, list(arrays.values()))
 
     def _epilogue_launch(
@@ -127,12 +132,7 @@ class Gpu(ArrayMaker):
         return self._map_launch(key, shader, arrays, attrs, y) if found is None else found
 
     def _map_launch(
-        self,
-        key: Any,
-        shader: str,
-        arrays: Mapping[str, GpuArray],
-        attrs: dict[str, Any],
-        y: Spec,
+        self, key: Any, shader: str, arrays: Mapping[str, GpuArray], attrs: dict[str, Any], y: Spec
     ) -> KernelLaunch:
         kernel = ShaderKernel(self._kernel, shader, self._origin, shared=self._sources)
         call = ShaderCall(kernel, tuple(arrays), attrs, (y,), ("y",))
@@ -232,7 +232,7 @@ class Gpu(ArrayMaker):
         if device is not self._ready.device:
             self._ready.begin(device)
         try:
-            given_key = (key,) if key is not None else (
+            given_key: Any = (key,) if key is not None else (
                 shader,
                 slots,
                 None if configuration is None else tuple(configuration.items()),
@@ -244,23 +244,23 @@ class Gpu(ArrayMaker):
             )  # fmt: skip
             loaded = self._ready[given_key]
         except (TypeError, AttributeError):  # lists or arrays among the fields
-            options = configuration, groups, constants, windows, key, notes
-            argument_checks.check_options(self._kernel, fields, *options)
-            self.dispatch(
-                plain_path(self._kernel, "shader", shader), arrays, groups=groups,
-                slots=argument_checks.slots(self._kernel, slots), configuration=configuration,
-                params=self.plain_fields(fields), constants=constants, windows=windows, notes=notes,
-            )  # fmt: skip
-            return
+            given_key = loaded = None
         if loaded is None:
-            options = configuration, groups, constants, windows, key, notes
-            argument_checks.check_options(self._kernel, fields, *options)
+            options: dict[str, Any] = {"groups": groups, "constants": constants}
+            options |= {"windows": windows, "notes": notes}
+            argument_checks.check_options(self._kernel, fields, configuration, key, **options)
+            if given_key is None:
+                self.dispatch(
+                    plain_path(self._kernel, "shader", shader), arrays,
+                    slots=argument_checks.slots(self._kernel, slots), configuration=configuration,
+                    params=plain_fields(fields), **options,
+                )  # fmt: skip
+                return
             bound = arguments_of(list(arrays.values()), device.largest_binding)
             given = {name: one for name, one in zip(arrays, bound, strict=True) if one is not None}
             program = lower_custom(
                 self._kernel, self._source(shader, slots, configuration), given, device,
-                params=fields, groups=groups, constants=constants, windows=windows,
-                is_ours=self._origin.is_ours, is_whole=slots is not None, notes=notes,
+                params=fields, is_ours=self._origin.is_ours, is_whole=slots is not None, **options,
             )  # fmt: skip
             loaded = self._ready.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
@@ -275,7 +275,6 @@ class Gpu(ArrayMaker):
         self.has_promised = not self.has_read
 
     def _run(self, loaded: Loaded, arrays: Mapping[str, GpuArray]) -> None:
-        """Run a dispatch's program, or leave it to what watches this run."""
         device = loaded.device
         given = list(arrays.values())
         for n in loaded.written:
@@ -334,23 +333,15 @@ class Gpu(ArrayMaker):
         made: GpuArray = (launch if may_defer else launch.run_now)(list(arrays))[0]
         return made
 
-    def plain_fields(self, fields: Mapping[str, Any]) -> dict[str, Any]:
-        """Return parameter fields in plain Python."""
-        return {name: plain(value) for name, value in fields.items()}
-
-    def extent(self, shape: Shape, dtype: DType) -> tuple[Shape, int, int, str]:
-        """Return the shape as plain ints, elements, bytes and words of an array.
-
-        Raises:
-            ArgumentError, ShapeError, DTypeError: There can be none of that shape or dtype.
-        """
-        return extent(self._kernel, shape, dtype)
-
     def _source(
         self, shader: str, slots: str | Text | None, configuration: Mapping[str, bool | int] | None
     ) -> Source:
         shader = plain_path(self._kernel, "shader", shader)
         return self._sources.find(shader, argument_checks.slots(self._kernel, slots), configuration)
+
+
+def plain_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: plain(value) for name, value in fields.items()}
 
 
 def _keyed(fields: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -86,7 +86,6 @@ def joined(gpu: Gpu, arrays: Sequence[GpuArray], axis: int) -> GpuArray:
 
 
 def added(gpu: Gpu, arrays: Iterable[GpuArray]) -> GpuArray:
-    """Return the sum of arrays of one shape and dtype, in order."""
     return functools.reduce(
         lambda a, b: gpu.map("elementwise/binary/add.wgsl", {"a": a, "b": b}, a.shape, a.dtype),
         arrays,
@@ -112,10 +111,9 @@ def copy_blocks(gpu: Gpu, inputs: Sequence[GpuArray], y: GpuArray, blocks: Seque
     is_whole = (is_small and all(one.layout is None for one in inputs)) or (
         excess_of(gpu, y.shape, ITEMSIZE[y.dtype]) <= 1 and excess(gpu, *inputs) <= 1
     )
-    copy = _copy_bytes if y.dtype in BYTES else _copy_elements
     for x, block in zip(inputs, blocks, strict=True):
         if x.size and is_whole:
-            copy(gpu, x, y, (block, row, start), None)
+            _copy(gpu, x, y, (block, row, start), None)
         elif x.size:
             flat, itemsize = gpu.contiguous(x), ITEMSIZE[y.dtype]
             largest = gpu.device.largest_binding
@@ -124,48 +122,34 @@ def copy_blocks(gpu: Gpu, inputs: Sequence[GpuArray], y: GpuArray, blocks: Seque
             ):
                 part = gpu.view(flat, (one.rows, one.length), (block, 1), one.x_first)
                 window = one.y_first_byte, one.y_bytes
-                copy(gpu, part, y, (one.length, row, one.start), window)
+                _copy(gpu, part, y, (one.length, row, one.start), window)
         start += block
 
 
-def _copy_elements(
-    gpu: Gpu,
-    x: GpuArray,
-    y: GpuArray,
-    sizes: tuple[int, int, int],
-    window: tuple[int, int] | None,
+def _copy(
+    gpu: Gpu, x: GpuArray, y: GpuArray, sizes: tuple[int, int, int], window: tuple[int, int] | None
 ) -> None:
     block, row, start = sizes
-    turns = gpu.policy.units_moved("Concat")
-    is_vec4 = y.dtype != "complex64" and not any(one % 4 for one in sizes)
-    units = x.size // 4 if is_vec4 else x.size
+    params = {"block": block, "row": row, "start": start}
+    if y.dtype in BYTES:  # an invocation writes those of a word, which may hold some of others
+        end = (x.size // block - 1) * row + start + block
+        shader, configuration = "lowering/copy_bytes.wgsl", None
+        params["size"] = x.size
+        invocations = math.ceil(end / 4) - start // 4
+        window = window or (0, device_bytes(y.size, y.dtype))
+    else:
+        is_vec4 = y.dtype != "complex64" and not any(one % 4 for one in sizes)
+        shader, configuration = "lowering/copy_block.wesl", {"VEC4": is_vec4}
+        params["units"] = x.size // 4 if is_vec4 else x.size
+        params["turns"] = gpu.policy.units_moved("Concat")
+        invocations = math.ceil(params["units"] / params["turns"])
     gpu.dispatch(
-        "lowering/copy_block.wesl",
+        shader,
         {"x": x, "y": y},
-        configuration={"VEC4": is_vec4},
-        params={"block": block, "row": row, "start": start, "units": units, "turns": turns},
-        groups=gpu.grid(math.ceil(units / turns), 64),
+        configuration=configuration,
+        params=params,
+        groups=gpu.grid(invocations, 64),
         windows=None if window is None else {"y": window},
-    )
-
-
-def _copy_bytes(
-    gpu: Gpu,
-    x: GpuArray,
-    y: GpuArray,
-    sizes: tuple[int, int, int],
-    window: tuple[int, int] | None,
-) -> None:
-    """Copy bytes: an invocation writes those of a word, which may hold some of others."""
-    block, row, start = sizes
-    end = (x.size // block - 1) * row + start + block
-    words = math.ceil(end / 4) - start // 4
-    gpu.dispatch(
-        "lowering/copy_bytes.wgsl",
-        {"x": x, "y": y},
-        params={"block": block, "row": row, "start": start, "size": x.size},
-        groups=gpu.grid(words, 64),
-        windows={"y": (0, device_bytes(y.size, y.dtype)) if window is None else window},
     )
 
 
@@ -178,11 +162,7 @@ class BlockCopy:
     """What one dispatch copies of x, [rows, block], into y, [rows, row].
 
     Attributes:
-        rows: How many rows.
-        length: How many elements of each.
-        x_first: The first element of x.
         y_first_byte: Where the binding of y begins.
-        y_bytes: How many bytes it has.
         start: The first element of y, counted from there.
     """
 
@@ -199,13 +179,8 @@ def blocks_of(
 ) -> Iterator[BlockCopy]:
     """Yield what to copy one after the other.
 
-    Args:
-        rows: How many rows there are.
-        block: The elements of x in each.
-        row: Those of y.
-        start: Where in a row of y they begin.
-        itemsize: Bytes of an element.
-        largest: The bytes that one binding may have.
+    x is [rows, block], y [rows, row]; blocks begin at ``start`` in the rows of y. One binding may
+    have ``largest`` bytes.
     """
     yield from _halves((rows, block, 0, start), (block, row), itemsize, largest)
 
@@ -221,7 +196,8 @@ def _halves(
     if max(x_bytes, y_bytes + 16) <= largest or rows == count == 1:
         yield BlockCopy(rows, count, x_first, first_byte, y_bytes, y_first - first_byte // itemsize)
         return
-    half = _half(rows if rows > 1 else count)
+    half = (rows if rows > 1 else count) // 2
+    half = half // _EVEN_BLOCK * _EVEN_BLOCK or half
     if rows > 1:
         one = half, count, x_first, y_first
         two = rows - half, count, x_first + half * steps[0], y_first + half * steps[1]
@@ -230,8 +206,3 @@ def _halves(
         two = 1, count - half, x_first + half, y_first + half
     for each in (one, two):
         yield from _halves(each, steps, itemsize, largest)
-
-
-def _half(length: int) -> int:
-    half = length // 2
-    return half // _EVEN_BLOCK * _EVEN_BLOCK or half

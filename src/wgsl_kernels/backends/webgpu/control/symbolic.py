@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes
+from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, extent
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
+from wgsl_kernels.backends.webgpu.composing.groups import AFTER
 from wgsl_kernels.backends.webgpu.control import argument_checks
-from wgsl_kernels.backends.webgpu.control.gpu import Gpu
-from wgsl_kernels.backends.webgpu.control.pending_maps import PendingMap, epilogue_of
+from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
+from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
+from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
@@ -30,7 +32,7 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.fusion.parts import Fused
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, Settings
@@ -48,9 +50,6 @@ class _Placeholder(NamedTuple):
     """What stands for a storage: a place in the program.
 
     Attributes:
-        place: The place.
-        nbytes: Its bytes.
-        run: The run that it belongs to.
         is_value: Whether it is one number on the host, which travels as a parameter.
     """
 
@@ -94,13 +93,9 @@ def lower_function(
     It has one if it promises to repeat, and asks for nothing but shapes, layouts, the adapter and
     what the tuner knows; what it asked of these is in the program's configuration.
 
-    Args:
-        gpu: The device.
-        func: The function, given a device and the arrays.
-        arrays: Its inputs; None where one is absent, a list where it takes several as one.
-        outputs: What it makes.
-        repeats: Whether its registration promises for it.
-        copied: The inputs that the program copies; others are found as it is lowered.
+    An absent input is None, one that is several a list. ``repeats`` says whether its registration
+    promises for it; the inputs in ``copied`` are copied by the program, others are found as it is
+    lowered.
 
     Raises:
         UndecidedError: The tuner is to measure first, on arrays.
@@ -170,7 +165,6 @@ def _nbytes(array: GpuArray) -> int:
 
 
 def _result(array: GpuArray) -> FunctionResult:
-    """Return where a result is."""
     if array.size == 0:
         return FunctionResult(None, None)
     stand: Any = array.storage
@@ -193,17 +187,14 @@ class SymbolicGpu(Gpu):
         self._record = record
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
-        """Return a new buffer of the program."""
-        shape, size, nbytes, _ = self.extent(shape, dtype)
+        shape, _, nbytes, _ = extent(self._kernel, shape, dtype)
         if not nbytes:
             return GpuArray(shape, dtype, 0, None, None)
         buffers = self._record.buffers
-        stand: Any = _Placeholder(BindingResource("buffer", len(buffers)), nbytes, self._record)
         buffers.append(Spec(shape, dtype))
-        return GpuArray(shape, dtype, size, stand, None)
+        return self._at(BindingResource("buffer", len(buffers) - 1), buffers[-1])
 
     def full(self, shape: Shape, dtype: DType, value: complex) -> GpuArray:
-        """Return a new buffer that a dispatch fills."""
         array = self.empty(shape, dtype)
         words = words_of(value, dtype, f"{self._kernel}: value")
         if array.storage is not None:
@@ -211,20 +202,17 @@ class SymbolicGpu(Gpu):
         return array
 
     def upload(self, values: Array, dtype: DType) -> GpuArray:
-        """Return an array of the program's own, which is uploaded once."""
         record = self._record
         constant = self.constant(values, dtype)
-        shape, size = constant[1].shape, constant[1].size
-        if not size:
-            return GpuArray(shape, dtype, 0, None, None)
+        spec = constant[1]
+        if not spec.size:
+            return GpuArray(spec.shape, dtype, 0, None, None)
         record.constants.append(constant)
         place = BindingResource("input", len(record.inputs))
-        stand: Any = _Placeholder(place, device_bytes(size, dtype), record)
-        record.inputs.append(GpuArray(shape, dtype, size, stand, None))
-        return GpuArray(shape, dtype, size, stand, None)
+        record.inputs.append(self._at(place, spec))
+        return self._at(place, spec)
 
     def read(self, array: GpuArray) -> NoReturn:
-        """Give up: nothing has run."""
         raise NotSymbolicError("read")
 
     def check_known(self, array: GpuArray, check: Callable[[Array], None]) -> None:
@@ -244,8 +232,7 @@ class SymbolicGpu(Gpu):
         for n, one in enumerate(self._record.inputs):
             if one is array and n not in self._record.copied:
                 self._record.packed.add(n)
-                stand: Any = _Placeholder(BindingResource("input", n), _nbytes(array), self._record)
-                found = GpuArray(array.shape, array.dtype, array.size, stand, None)
+                found = self._at(BindingResource("input", n), Spec(array.shape, array.dtype))
                 found.immutable = True
                 return found
         x = Argument.of(array, 0).within(self.device.largest_binding)
@@ -264,7 +251,6 @@ class SymbolicGpu(Gpu):
         return found
 
     def view(self, array: GpuArray, shape: Shape, strides: Sequence[int], offset: int) -> GpuArray:
-        """Return another view of the same buffer."""
         made = super().view(self.known(array), shape, strides, offset)
         if array.size != 1 or made.size == 1:
             return made
@@ -290,16 +276,12 @@ class SymbolicGpu(Gpu):
         slots: str | Text | None = None,
         configuration: Mapping[str, bool | int] | None = None,
         params: Mapping[str, Any] | None = None,
-        groups: Sequence[int] | None = None,
-        constants: Mapping[str, float] | None = None,
-        windows: Mapping[str, tuple[int, int]] | None = None,
         key: Hashable = None,
-        notes: Sequence[str] = (),
+        **options: Any,
     ) -> None:
         """Note one dispatch of a shader with its own ``main``."""
         argument_checks.check_arrays(self._kernel, arrays)
-        options = configuration, groups, constants, windows, key, notes
-        argument_checks.check_options(self._kernel, params, *options)
+        argument_checks.check_options(self._kernel, params, configuration, key, **options)
         record = self._record
         source = self._source(shader, slots, configuration)
         given = {name: self.known(one) for name, one in arrays.items()}
@@ -311,14 +293,11 @@ class SymbolicGpu(Gpu):
                 source,
                 {name: _argument(one).within(largest) for name, one in given.items()},
                 self.device,
-                params=self.plain_fields(params or {}),
-                groups=groups,
-                constants=constants,
-                windows=windows,
+                params=plain_fields(params or {}),
                 is_whole=slots is not None,
                 is_ours=self._origin.is_ours,
                 first_buffer=len(record.buffers),
-                notes=notes,
+                **options,
             )
 
         program = lowered()
@@ -334,17 +313,11 @@ class SymbolicGpu(Gpu):
         record.buffers += program.buffers
         record.dispatches += [one for one in program.dispatches if 0 not in one.grid]
 
-    def epilogue(
-        self,
-        shader: str,
-        arrays: Mapping[str, GpuArray],
-        shape: Shape,
-        dtype: DType,
-        **attrs: float,
+    def _epilogue(
+        self, shader: str, arrays: Mapping[str, GpuArray], y: Spec, attrs: dict[str, Any]
     ) -> GpuArray:
         """Return a pending map, which the function's last dispatch is to have in it."""
         given = {n: one if one.op is not None else self.resident(one) for n, one in arrays.items()}
-        y = Spec(shape, dtype)
         launch = self._epilogue_launch(shader, given, y, attrs)
         inputs = list(given.values())
         shader_of = launch.shader
@@ -375,7 +348,6 @@ class SymbolicGpu(Gpu):
         return self._launched(array.op.launch, [self._alone(one) for one in array.inputs])
 
     def repeats(self) -> None:
-        """Note the promise."""
         self._record.repeats = True
 
     def _launched(self, launch: KernelLaunch, arrays: Sequence[GpuArray]) -> GpuArray:
@@ -411,9 +383,11 @@ class SymbolicGpu(Gpu):
         record.buffers += program.buffers
         record.dispatches += [one.moved(moved) for one in program.dispatches]
         (number,) = program.outputs
-        spec = program.buffers[number]
-        nbytes = device_bytes(spec.size, spec.dtype)
-        stand: Any = _Placeholder(BindingResource("buffer", first + number), nbytes, record)
+        return self._at(BindingResource("buffer", first + number), program.buffers[number])
+
+    def _at(self, place: BindingResource, spec: Spec) -> GpuArray:
+        """Return the contiguous array that is at a place of the program."""
+        stand: Any = _Placeholder(place, device_bytes(spec.size, spec.dtype), self._record)
         return GpuArray(spec.shape, spec.dtype, spec.size, stand, None)
 
     def known(self, array: GpuArray) -> GpuArray:
@@ -446,3 +420,48 @@ def _argument(array: GpuArray) -> Argument:
     if stand is None:
         return Argument(array.shape, array.dtype)
     return Argument(array.shape, array.dtype, array.layout, stand.place, stand.is_value)
+
+
+# Maps that a function wants in the dispatch that writes what they are maps of.
+
+
+class PendingMap(NamedTuple):
+    """What makes a pending array of a symbolic run.
+
+    Attributes:
+        launch: What dispatches it by itself.
+    """
+
+    kind: Kind
+    fixed: Mapping[str, Any]
+    launch: KernelLaunch
+    is_fusible: bool = False
+
+
+def epilogue_of(
+    results: Sequence[GpuArray], dispatches: Sequence[Dispatch], largest: int
+) -> tuple[GpuArray, Fused] | None:
+    """Return what a dispatch makes, and the maps of it that a result is; None where they cannot be.
+
+    ``results`` is the pending result alone, so that nothing else holds it; a binding has at most
+    ``largest`` bytes.
+    """
+    group = FusionGroup(results)
+    given = results[0]
+    while given.op is not None:
+        given = given.inputs[0]
+    part, stand = whole(group), _stand(given)
+    takes = [one.accepts_epilogue for one in dispatches if one.writes_to(stand.place)]
+    arrays = (*group.leaves, *group.nodes)
+    bound = [Argument(one.shape, one.dtype, one.layout).bound_bytes for one in arrays]
+    if part is None or group.foreign or takes != [True] or max(bound) > largest:
+        return None
+    found = Fused.of(AFTER, group, part, None, given)
+    if found.plain is None:
+        return None
+    return given, found.within([_stand(group.leaves[~ref]).place for ref in part.leaves])
+
+
+def _stand(array: GpuArray) -> Any:
+    """Return what stands for an array's storage, which knows its place in the program."""
+    return array.storage

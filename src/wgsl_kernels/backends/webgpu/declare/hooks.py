@@ -35,7 +35,6 @@ class MisspeltHook(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is wrong."""
         return f"nothing calls {self.name}. Did you mean {self.near!r}?"
 
 

@@ -57,9 +57,6 @@ class ShaderKernel:
     """A kernel that is a shader; the file is read when it first runs, and when that is asked for.
 
     Attributes:
-        name: The kernel's name.
-        given: A path or WGSL text.
-        origin: Where it was registered.
         groups: Computes the grid from the facts that its parameters name.
         params: Computes more parameter fields, likewise.
         form: What is done with the functions of a reduction instead of reducing.
@@ -254,7 +251,7 @@ def wgsl_kernel(
             word = "init" if groups is None else "groups"
             raise ArgumentError(f"{name}: {word} is for other forms; a {form} has its own.")
         product = _forms[form](name, source, origin, allowed, params)
-        _register_with(product, form, derived, override)
+        _register_with(product, [f"{form} {what}" for what in derived], override)
         return None
     if source is not None:
         given = plain_path(f"wgsl_kernel: {name}", "source", source)
@@ -265,7 +262,9 @@ def wgsl_kernel(
     def register(func: F) -> F:
         implementation("wgsl_kernel", name, func)
         is_repeated = origin.is_ours if repeats is None else repeats
-        add_kernel(_with_control(name, func, origin, allowed, is_repeated), override=override)
+        takes = keywords(func)
+        made = Kernel(name, "webgpu", func, origin, allowed, takes=takes, repeats=is_repeated)
+        add_kernel(made, override=override)
         return func
 
     return register
@@ -290,26 +289,19 @@ def _register_shader(
         look_at_outputs(shader)
         if not shader.origin.is_ours:
             warn_of_slips(shader)
-    registering = [_derivers[what](shader) for what in derived]
-    add_kernel(kernel_of(shader, allowed), override=override)
-    for register in registering:
-        register(override)
+    _register_with(kernel_of(shader, allowed), derived, override)
 
 
-def _register_with(kernel: Kernel, form: str, derived: Sequence[str], override: bool) -> None:
-    """Register a kernel of a form and what is derived of it, or nothing where that raises."""
-    registering = [_derivers[f"{form} {what}"](kernel.func) for what in derived]
+def _register_with(kernel: Kernel, derived: Sequence[str], override: bool) -> None:
+    """Register a kernel and what is derived of it, or nothing where that raises."""
+    registering = [_derivers[what](kernel.func) for what in derived]
     add_kernel(kernel, override=override)
     for register in registering:
         register(override)
 
 
 def _derived(name: str, source: object, **asked: object) -> list[str]:
-    """Return what is to be derived of a shader.
-
-    Raises:
-        ArgumentError: A word is another than "derive", or there is no shader.
-    """
+    """Return what is to be derived of a shader; refuse any other word than "derive"."""
     for word, wanted in asked.items():
         if wanted not in (None, "derive"):
             raise ArgumentError(f"{name}: {word} is {shown(wanted)}; want 'derive', or None.")
@@ -320,12 +312,7 @@ def _derived(name: str, source: object, **asked: object) -> list[str]:
 
 
 def kernel_of(shader: ShaderKernel, allowed: frozenset[DType] | None = None) -> Kernel:
-    """Return what the registry keeps of a shader.
-
-    Args:
-        shader: The shader.
-        allowed: The dtypes of its first input; by default what its types allow.
-    """
+    """Return what the registry keeps of a shader, ``allowed`` being its first input's dtypes."""
     infer, names = _infer(shader), shader.names
     return Kernel(
         shader.name, "webgpu", shader, shader.origin, allowed,
@@ -338,21 +325,6 @@ def _check_form(name: str, form: str | None) -> None:
         *first, last = map(repr, (*_OF_X, *_forms))
         want = f"{', '.join(first)} or {last}, or None for the file's own"
         raise ArgumentError(f"{name}: form is {form!r}; want {want}.")
-
-
-def _with_control(
-    name: str, func: F, origin: Origin, allowed: frozenset[DType] | None, repeats: bool
-) -> Kernel:
-    """Return the kernel of a function with full control."""
-    return Kernel(
-        name,
-        "webgpu",
-        func,
-        origin,
-        dtypes=allowed,
-        takes=keywords(func),
-        repeats=repeats,
-    )
 
 
 def _infer(shader: ShaderKernel) -> Callable[[list[Spec], dict[str, Any]], Spec]:
@@ -399,11 +371,7 @@ def wants_signature(name: str, form: str) -> ArgumentError:
 
 
 def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> Any:
-    """Call ``func`` with the facts that its parameters name.
-
-    Raises:
-        ArgumentError: A parameter names no fact.
-    """
+    """Call ``func`` with the facts that its parameters name; refuse one that names none."""
     arguments: dict[str, Any] = {}
     parameters = parameters_of(func)
     for name in parameters.names:
@@ -418,11 +386,7 @@ def call_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> A
 
 
 def params_with(func: Callable[..., Any], facts: dict[str, Any], kernel: str) -> dict[str, Any]:
-    """Return the parameter fields that a ``params=`` gives.
-
-    Raises:
-        ArgumentError: It gives something else, or a parameter of it names no fact.
-    """
+    """Return the parameter fields that a ``params=`` gives."""
     found = call_with(func, facts, kernel)
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise ArgumentError(f"{kernel}: params= gave {shown(found)}; want a dict by field name.")

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 
 
 def checked_init(kernel: str, init: Any) -> dict[str, Any]:
-    """Return ``init`` as a dictionary from outputs to numbers.
-
-    Raises:
-        ArgumentError: It is none.
-    """
+    """Return ``init`` as a dictionary from outputs to numbers; refuse anything else."""
     if not isinstance(init, Mapping):
         raise ArgumentError(f"{kernel}: init is {init!r}; want numbers by output, as {{'y': 0}}.")
     found: dict[str, Any] = {}
@@ -34,11 +30,7 @@ def checked_init(kernel: str, init: Any) -> dict[str, Any]:
 
 
 def refuse_init(kernel: str, form: Form) -> None:
-    """Refuse numbers to start from where the form writes every element.
-
-    Raises:
-        ArgumentError: It does.
-    """
+    """Refuse numbers to start from where the form writes every element."""
     if form != "free":
         raise ArgumentError(
             f"{kernel}: init is for a shader with its own main; a {form} writes every element. "
@@ -70,9 +62,6 @@ def look_at_outputs(shader: DeclaredShader) -> None:
     """Say at its registration what is wrong with how a shader's outputs start.
 
     A file that cannot be read is left to the first run, whose error says why.
-
-    Raises:
-        ArgumentError: It has numbers to start from, and its form takes none.
     """
     from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 

@@ -47,10 +47,8 @@ class Sources:
     ) -> Source:
         """Return the source for a path or WGSL text, as it was when it was first asked for.
 
-        Args:
-            given: The path or text; of a template with slots or a configuration, a path.
-            slots: The module that fills a template's slots: a path or text.
-            configuration: Values of a template's constants.
+        With slots or a configuration ``given`` is a template's path; ``slots`` is the module that
+        fills its slots, a path or text.
 
         Raises:
             ShaderError: There is no such file, a module is missing, or a text cannot be read.
@@ -65,11 +63,7 @@ class Sources:
         return found
 
     def template(self, given: str, slots: str | Text | None = None) -> Template:
-        """Return a template with its slots filled, as its files are now.
-
-        Raises:
-            ShaderError: A file is missing or cannot be read.
-        """
+        """Return a template with its slots filled, as its files are now."""
         return find_template(given, slots, self._folder, self._inline)
 
     def look_again(self) -> bool:

@@ -17,7 +17,6 @@ def declare(kernel: str, names: tuple[str, ...]) -> None:
 
 
 def declared() -> dict[str, tuple[str, ...]]:
-    """Return the variants of every kernel that declared some."""
     return dict(_declared)
 
 

@@ -74,13 +74,7 @@ class Ahead:
     """
 
     def __init__(self, threads: int, open_device: Callable[[], Any], compiled: Compiled) -> None:
-        """Open nothing yet.
-
-        Args:
-            threads: How many compile.
-            open_device: Returns a new device like the one in use.
-            compiled: What the driver is known to have compiled before.
-        """
+        """Open nothing yet; ``open_device`` returns a new device like the one in use."""
         self._open_device = open_device
         self._compiled = compiled
         self.pending = 0
@@ -121,7 +115,7 @@ class Ahead:
             try:
                 with busy("compiling", label):
                     call.wait_once_begun(seconds)
-                call.result  # noqa: B018  raises what it raised
+                call.take_result()  # raises what it raised
             except TooLong:
                 self._crew.go_on()
                 if pipeline is not None:
@@ -197,10 +191,6 @@ class _Helper:
             calls.set_group(target, 0, calls.handle(group), int(has_offset), offset)
             calls.dispatch(target, 0, 0, 0)
 
-        calls.submit(device, fill, [(self._source, 0, self._reader, 0, 4)], _nothing)
+        calls.submit(device, fill, [(self._source, 0, self._reader, 0, 4)], bool)
         calls.map_for_reading(device, self._reader, 4, at_once).release()
         self._reader.unmap()
-
-
-def _nothing() -> None:
-    pass

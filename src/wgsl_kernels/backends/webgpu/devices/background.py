@@ -34,19 +34,12 @@ class Background:
 
     def add(self, pipeline: Pipeline, make: Callable[[], Any]) -> None:
         """Have ``make`` called in a thread; it returns wgpu's pipeline."""
-        with self._lock:
-            self.asked += 1
-            counts = self._done, self.asked
-        self._notify(*counts)
+        self._count(asked=1)
         self._compiling.append((pipeline, self._crew.add(partial(self._made, make))))
 
     def note(self) -> None:
         """Count a pipeline that was compiled at once, not in a thread."""
-        with self._lock:
-            self.asked += 1
-            self._done += 1
-            counts = self._done, self.asked
-        self._notify(*counts)
+        self._count(asked=1, done=1)
 
     def finish(self, handle_of: Callable[[Any], Any]) -> Exception | None:
         """Wait for all pipelines and complete them; return why the first was refused, if one was.
@@ -59,7 +52,7 @@ class Background:
             seconds = compile_seconds()
             try:
                 call.wait_once_begun(seconds)
-                pipeline.owner = call.result
+                pipeline.owner = call.take_result()
             except TooLong:
                 self._crew.go_on()
                 late = not_compiled(pipeline.label, seconds)
@@ -76,8 +69,12 @@ class Background:
 
     def _made(self, make: Callable[[], Any]) -> Any:
         made = make()
+        self._count(done=1)
+        return made
+
+    def _count(self, *, asked: int = 0, done: int = 0) -> None:
         with self._lock:
-            self._done += 1
+            self.asked += asked
+            self._done += done
             counts = self._done, self.asked
         self._notify(*counts)
-        return made

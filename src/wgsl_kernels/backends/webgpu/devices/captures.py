@@ -49,12 +49,7 @@ class NoteTaker(Protocol):
 
 
 class Captures:
-    """The replays and workspaces that are alive.
-
-    Attributes:
-        recorder: The device's.
-        alive: All of them.
-    """
+    """The replays and workspaces that are alive."""
 
     def __init__(self, recorder: Recorder, pipelines: PipelineCache) -> None:
         self.recorder = recorder

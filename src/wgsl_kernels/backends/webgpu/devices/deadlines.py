@@ -47,13 +47,11 @@ GONE = (
 
 
 def compile_seconds() -> float | None:
-    """Return how long a kernel may be compiled."""
     found: float | None = config.value("compile_timeout", current())
     return found
 
 
 def not_compiled(label: str, seconds: float | None) -> ShaderError:
-    """Return the error about a kernel that is compiled for too long."""
     return ShaderError(
         f"{label}: not compiled within {seconds:g} s (wk.config.compile_timeout). Its compilation "
         "goes on in a thread that is left behind; make the shader smaller, or allow more."
@@ -81,21 +79,16 @@ class Deadlines:
 
     @property
     def dispatch_seconds(self) -> float | None:
-        """How long a batch of dispatches may run."""
         found: float | str | None = config.value("dispatch_timeout", current())
         return self._auto_seconds if isinstance(found, str) else found
 
     def compile(self, f: Callable[[], T], label: str) -> T:
-        """Return what ``f`` makes, which calls a compiler.
-
-        Raises:
-            ShaderError: It takes too long.
-        """
+        """Return what ``f`` makes, which calls a compiler."""
         call = begin(f)
         seconds = compile_seconds()
         try:
             if call.wait(seconds):
-                return call.result
+                return call.take_result()
         except BaseException:
             self._interrupted(call)
             raise
@@ -106,11 +99,7 @@ class Deadlines:
         raise error
 
     def submit(self, f: Callable[[], int], records: Sequence[Dispatch]) -> None:
-        """Submit a batch that runs inside of the call, which ``f`` does and returns its number.
-
-        Raises:
-            ShaderError, DeviceLostError: It takes too long.
-        """
+        """Submit a batch that runs inside of the call, which ``f`` does and returns its number."""
         start = clock.perf_counter()
         is_short = self._last_submit < SLOW and not self.fresh
         # `dispatch_seconds` without its two calls: each evaluation on such an adapter comes here
@@ -127,11 +116,8 @@ class Deadlines:
     def until_done(self, poll: Callable[[int | None], None]) -> None:
         """Wait until the device is done with all that was submitted.
 
-        Args:
-            poll: Deadlines for a submission by its number, or for all.
-
-        Raises:
-            ShaderError, DeviceLostError: That takes too long.
+        ``poll`` waits for a submission by its number, or for all. What takes too long raises
+        ShaderError or DeviceLostError, as in all that waits here.
         """
         batches = list(self.under_way)
         times: list[float] = []
@@ -145,12 +131,10 @@ class Deadlines:
         self._watched(wait, [records for _, records in batches], times)
 
     def is_made(self, pipeline: Pipeline) -> None:
-        """Note a new pipeline."""
         if self._policy.compiles_when_run:
             self.fresh[ref(pipeline)] = None
 
     def are_compiled(self, pipelines: Iterable[Pipeline]) -> None:
-        """Note that the driver has code of these."""
         for one in pipelines:
             self.fresh.pop(ref(one), None)
 
@@ -160,7 +144,6 @@ class Deadlines:
         return bool(self.fresh) and self.dispatch_seconds is not None
 
     def are_done(self) -> None:
-        """Note that the device is done with all that was submitted."""
         self.under_way.clear()
         self.fresh.clear()
 
@@ -169,10 +152,7 @@ class Deadlines:
     ) -> T:
         """Return what ``f`` gives, which takes as long as some batches.
 
-        Args:
-            f: What is called in a thread.
-            batches: What runs meanwhile, in order.
-            times: When each of them began, as far as that is known; it grows meanwhile.
+        ``times`` has when each of the batches began, as far as that is known; it grows meanwhile.
         """
         fresh = self._fresh_in(batches)
         seconds = [self._seconds(batch) for batch in batches]
@@ -192,7 +172,7 @@ class Deadlines:
         except BaseException:
             self._interrupted(call)
             raise
-        return call.result
+        return call.take_result()
 
     def _fresh_in(self, batches: Sequence[Sequence[Dispatch]]) -> list[Dispatch]:
         """Return the dispatches whose shaders the driver compiles before they run."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
-    from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch, Label
+    from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
 STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
@@ -100,7 +101,8 @@ class Device:
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
         )
-        self.dependents = lifetime.Dependents((self.captures, self._groups, self.pipelines))
+        dependents = self.captures, self._groups, self.pipelines
+        self.dependents: WeakSet[lifetime.Dependent] = WeakSet(dependents)
         self._found = self._groups.found
         self._find = self._found.get
         self.ready = self._groups.ready
@@ -112,10 +114,7 @@ class Device:
         lifetime.watch(self)
 
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
-        """Return a storage of undefined contents; drop it to free it.
-
-        ``what`` says in an OutOfMemoryError what it was for.
-        """
+        """Return a storage of undefined contents, freed when dropped; errors say ``what`` for."""
         with self.lock:
             if self._recorder.refusal is not None:
                 self._recorder.check()
@@ -218,34 +217,8 @@ class Device:
             except Exception as error:
                 self._recorder.fail(error)
 
-    def dispatch(
-        self,
-        pipeline: Pipeline,
-        storages: Sequence[Storage],
-        ranges: Ranges | None,
-        params: bytes,
-        groups: tuple[int, int, int],
-        label: Label = "",
-    ) -> None:
-        """Record one dispatch; it is submitted with others.
-
-        Args:
-            pipeline: From ``pipeline`` of this device.
-            storages: What the storage bindings get, in the order of the pipeline's bindings.
-            ranges: (offset, size) in bytes for each; None for the whole of each storage.
-            params: The bytes of the uniform or the immediates; ignored where there is neither.
-            groups: Workgroups along x, y and z; a 0 means that there is nothing to do.
-            label: The kernel, or all kernels of a fused dispatch; by default the pipeline's.
-
-        Raises:
-            ArgumentError: A grid, a range or a pair of bindings that WebGPU does not allow.
-        """
-        if ranges is None:
-            ranges = tuple([(0, one.nbytes) for one in storages])
-        self.run(self.ready(pipeline, ranges, params, groups, label), storages)
-
     def run(self, ready: Ready, storages: Sequence[Storage]) -> None:
-        """Record one dispatch on these buffers; see `dispatch`."""
+        """Record one dispatch on these buffers, in the order of its pipeline's bindings."""
         recorder = self._recorder
         with self.lock:
             if recorder.refusal is not None:
@@ -310,7 +283,6 @@ class Device:
 
     @property
     def has_timestamps(self) -> bool:
-        """Whether ``profile`` gives device times."""
         return "timestamp-query" in self.features
 
     def profile(self, on: bool) -> None:
@@ -351,7 +323,6 @@ class Device:
 
     @property
     def submits(self) -> int:
-        """How many batches went to the device."""
         return self._recorder.submits
 
     def close(self) -> None:
@@ -374,7 +345,6 @@ class Device:
 
     @property
     def _noting(self) -> NoteTaker | None:
-        """What takes notes of the calling thread."""
         return self.notes if self.notes is not None and self.notes.listens() else None
 
     def _read(self, pieces: list[Piece]) -> list[Bytes]:
@@ -401,7 +371,6 @@ class Device:
     def make_group(
         self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
     ) -> BindGroup:
-        """Return a new bind group, which the caller keeps."""
         try:
             return self._groups.create(pipeline, blocks, ranges, uniform)
         except WgslKernelsError:

@@ -12,17 +12,23 @@ import gc
 import importlib
 import os
 import weakref
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
 from wgsl_kernels.engine.environment.errors import DeviceLostError
+from wgsl_kernels.engine.environment.recent import Recent
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from wgsl_kernels.backends.webgpu.devices.device import Device
 
 MESSAGE = "This process was forked after a GPU device was opened; it cannot use one. Use spawn."
 PATIENCE = 5.0
 """Seconds to wait, at the end, for what the device does, or for a thread that has its lock."""
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 _devices: weakref.WeakSet[Device] = weakref.WeakSet()
 _opened_by: set[int] = set()
@@ -35,8 +41,31 @@ class Dependent(Protocol):
         """Let go of that: the device is lost."""
 
 
-class Dependents(weakref.WeakSet[Dependent]):
-    """All that holds something made for one device."""
+class DeviceCache(Recent[K, V]):
+    """A `Recent` of programs, pipelines or buffers of one device, which are useless without it.
+
+    Attributes:
+        device: Whose they are; None before there is one, and once it is lost.
+    """
+
+    __slots__ = ("device",)
+
+    device: Device | None
+
+    def __init__(self, nbytes: int | Callable[[V], int]) -> None:
+        super().__init__(nbytes)
+        self.device = None
+
+    def begin(self, device: Device) -> None:
+        """Hold values of ``device`` from now on, until it is lost."""
+        self.clear()
+        self.device = device
+        device.dependents.add(self)
+
+    def forget_device(self) -> None:
+        """Forget everything: the device is lost."""
+        self.clear()
+        self.device = None
 
 
 def abandon(device: Device) -> None:

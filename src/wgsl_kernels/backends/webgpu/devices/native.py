@@ -84,7 +84,6 @@ def is_loss(error: Exception) -> bool:
 
 
 def method_calls() -> NativeCalls:
-    """Return the same calls made of wgpu-py's public methods."""
     return NativeCalls(
         direct=False,
         gpu_error=_gpu_error(),
@@ -291,8 +290,7 @@ def in_one(*calls: Callable[[], Any]) -> Any:
     forgotten, and with it what the callback was to tell. It raises none in other threads, and none
     while C code runs that does not call Python functions. See decisions/0025.
 
-    Returns:
-        What the first of them gives.
+    It gives what the first of them gives.
     """
     first, *_ = list(map(call, calls))
     return first

@@ -84,7 +84,7 @@ class Pipeline:
         late = self._late
         if late is None or not late.is_done or late.failed:
             return False
-        self.owner = late.result or self.owner
+        self.owner = late.take_result() or self.owner
         self.handle = handle_of(self.owner)
         self.refused = self._late = None
         return True
@@ -109,7 +109,6 @@ class PipelineCache:
     Attributes:
         background: What compiles in threads; None where that is not asked for.
         ahead: What has the driver compile before a pipeline runs; None where it needs no telling.
-        made: How many pipelines were made so far.
     """
 
     def __init__(
@@ -136,7 +135,6 @@ class PipelineCache:
         self.made = 0
 
     def __len__(self) -> int:
-        """Return how many pipelines are kept."""
         return len(self._alive)
 
     def find(
@@ -152,10 +150,6 @@ class PipelineCache:
         """Return the pipeline for ``text``, compiled at the first call; see ``Device.pipeline``.
 
         ``needs`` is the bytes of workgroup memory, and the workgroup's size.
-
-        Raises:
-            CompileFailure: The compiler refuses the text.
-            ShaderError: The shader needs more than the device's limits.
         """
         order = tuple(BindGroupLayoutEntry(*one) for one in bindings)
         values = tuple(sorted(constants.items()))
@@ -184,7 +178,6 @@ class PipelineCache:
         return pipeline
 
     def forget_device(self) -> None:
-        """Forget all of them: the device is lost."""
         self._latest.clear()
         self._layouts.clear()
 
@@ -297,7 +290,11 @@ class GroupCache:
         groups: tuple[int, int, int],
         label: Label = "",
     ) -> Ready:
-        """Return a dispatch that can be run on any buffers; see ``Device.dispatch``.
+        """Return a dispatch that can be run on any buffers, of which it binds ``ranges`` of bytes.
+
+        ``params`` are the bytes of the uniform or the immediates, ignored where there is neither;
+        no workgroups along an axis mean that there is nothing to do. The label is that of all
+        kernels in a fused dispatch, by default the pipeline's.
 
         Raises:
             ArgumentError: The device cannot run such a grid, or takes fewer parameters, or these
@@ -323,11 +320,7 @@ class GroupCache:
         return Ready(pipeline, fitting, params, groups, work, label)
 
     def create(
-        self,
-        pipeline: Pipeline,
-        blocks: Sequence[Block],
-        ranges: Ranges,
-        uniform: tuple[Any, int],
+        self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
     ) -> BindGroup:
         """Check the bindings of a dispatch and make their bind group.
 
@@ -356,7 +349,6 @@ class GroupCache:
         return BindGroup(owner, self._calls.handle(owner), tuple(blocks))
 
     def forget(self, block: Block) -> None:
-        """Drop the bind groups that name ``block``, which leaves the pool."""
         for key in tuple(block.keys):
             group = self.found[key]
             if group is not None:
@@ -364,7 +356,6 @@ class GroupCache:
                 _let_go(key, group)
 
     def forget_device(self) -> None:
-        """Forget all of them: the device is lost."""
         self.found.clear()
         self._fittings.clear()
 

@@ -86,17 +86,7 @@ class Storage:
 
     @property
     def capacity(self) -> int:
-        """Bytes in the buffer."""
         return self.block.capacity
-
-    @property
-    def buffer(self) -> Any:
-        return self.block.buffer
-
-    @property
-    def epoch(self) -> int:
-        """The number of the batch that last used the buffer; -1 before the first."""
-        return self.block.epoch
 
 
 @dataclass(frozen=True)
@@ -207,18 +197,10 @@ class Pool:
         number = min(idle)
         free.remove(number)
         heapify(free)
-        block = self._blocks[number]
-        block.nbytes = nbytes
-        self.live_bytes += nbytes
-        self.peak_bytes = max(self.peak_bytes, self.live_bytes)
-        return Storage(block, nbytes)
+        return self.hold(self._blocks[number], nbytes)
 
     def take(self, nbytes: int, label: str = "", what: str = "") -> Block:
-        """Return a buffer for ``nbytes`` bytes that nobody holds; the caller keeps it from others.
-
-        Raises:
-            OutOfMemoryError: As for `allocate`.
-        """
+        """Return a buffer for ``nbytes`` bytes that nobody holds; the caller keeps it."""
         free = self._class_of(nbytes)
         return self._blocks[heappop(free)] if free else self._grow(nbytes, label, what)
 
@@ -228,7 +210,6 @@ class Pool:
         return self._blocks[heappop(free)] if free else self._grow(capacity, label, "", capacity)
 
     def hold(self, block: Block, nbytes: int) -> Storage:
-        """Return a storage of a buffer that was taken."""
         block.nbytes = nbytes
         self.live_bytes += nbytes
         self.peak_bytes = max(self.peak_bytes, self.live_bytes)
@@ -238,7 +219,6 @@ class Pool:
         return self._blocks[number]
 
     def free_list(self, capacity: int) -> list[int]:
-        """Return where the numbers of free buffers of this capacity are kept."""
         return self._free.setdefault(capacity, [])
 
     def collect(self) -> None:
@@ -259,7 +239,6 @@ class Pool:
         return before - self.held_bytes
 
     def use(self) -> MemoryUse:
-        """Return what is held now."""
         self.collect()
         free = [self._blocks[number] for numbers in self._free.values() for number in numbers]
         return MemoryUse(

@@ -33,7 +33,6 @@ class Ready(NamedTuple):
 
     Attributes:
         fitting: What is bound of the buffers, and how much of the parameters is seen.
-        params: The uniform's bytes.
         groups: The grid, which the device can run.
         work: How many workgroups it has; 0: there is nothing to do.
         origin: The program that it belongs to, and its dispatch there, for who explains it.

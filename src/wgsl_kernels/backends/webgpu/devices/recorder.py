@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Block
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
-    from wgsl_kernels.backends.webgpu.devices.timing import Timer
+    from wgsl_kernels.backends.webgpu.devices.timing import DispatchTimer
 
 Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 
@@ -87,7 +87,7 @@ class Recorder:
         self.epoch = 0
         self.submits = 0
         self.refusal: Exception | None = None
-        self.timer: Timer | None = None
+        self.timer: DispatchTimer | None = None
         self.deadlines = Deadlines(policy)
         self.pipelines: Background | None = None  # being compiled: batches wait for them
         self.ahead: Ahead | None = None  # likewise what the driver compiles
@@ -277,7 +277,6 @@ class Recorder:
         self._readers.clear()
 
     def check(self) -> None:
-        """Raise if the device can no longer be used."""
         if self.refusal is not None:
             raise type(self.refusal)(*self.refusal.args)
 

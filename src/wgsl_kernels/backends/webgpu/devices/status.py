@@ -34,7 +34,6 @@ class Status:
 
     @property
     def outstanding(self) -> int:
-        """How many slots are given out."""
         return len(self._owners)
 
     @property
@@ -61,11 +60,7 @@ class Status:
 
 
 class LastingStatus(Status):
-    """A status buffer of a captured function: its slots stay with the dispatches that it replays.
-
-    Attributes:
-        storage: The buffer.
-    """
+    """A status buffer of a captured function: its slots stay with the replayed dispatches."""
 
     def __init__(self, storage: Storage) -> None:
         super().__init__()
@@ -87,22 +82,18 @@ class Reports:
 
     @property
     def current(self) -> Status:
-        """Where dispatches that run once report."""
         return self.status
 
     def status_storage(self) -> Storage:
-        """Return the buffer of these dispatches."""
         if self._storage is None:
             self._storage = self.new_storage()
         return self._storage
 
     @property
     def own(self) -> list[Storage]:
-        """The buffers of its own that exist."""
         return [] if self._storage is None else [self._storage]
 
     def new_storage(self) -> Storage:
-        """Return a status buffer full of zeros."""
         return self._put(np.zeros(STATUS_BYTES, np.uint8), "status")
 
     def watch(self, status: LastingStatus) -> None:

@@ -34,15 +34,18 @@ class TooLong(Exception):  # noqa: N818  not an error before somebody says so
 class ThreadCall(Generic[T]):
     """A call that a thread makes; one other thread waits for it.
 
+    What it was made with and what it returned are the waiting thread's alone to let go of. A driver
+    of one context ends the process where one thread releases what is a driver's while a long call of
+    another has that context.
+
     Attributes:
-        is_done: Whether it has ended.
         began: When, by `time.monotonic`; None before.
     """
 
     __slots__ = ("_ended", "_error", "_f", "_result", "began", "is_done")
 
     def __init__(self, f: Callable[[], T]) -> None:
-        self._f = f
+        self._f: Callable[[], T] | None = f
         self._ended = threading.Lock()
         self._ended.acquire()
         self._error: BaseException | None = None
@@ -53,27 +56,24 @@ class ThreadCall(Generic[T]):
     def run(self, at_end: Callable[[], None] | None = None) -> None:
         """Make the call, then ``at_end``, then let the waiting thread go on."""
         self.began = clock.monotonic()
+        f, self._f = self._f, None
         try:
-            self._result = self._f()
+            self._result = None if f is None else f()
         except BaseException as error:
             self._error = error
+        del f
         if at_end is not None:
             at_end()
         self.is_done = True  # before the lock: an interrupt may end a wait that has it
         self._ended.release()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Wait for its end, at most so long, and say whether it came."""
         if not self.is_done:
             self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
         return self.is_done
 
     def wait_once_begun(self, seconds: float | None) -> None:
-        """Wait for its end, so long after its beginning.
-
-        Raises:
-            TooLong: It has not ended.
-        """
+        """Wait for its end, so long after its beginning; raise TooLong where it has not come."""
         left = seconds
         while not self.wait(left):
             if self.began is not None and seconds is not None:
@@ -83,15 +83,14 @@ class ThreadCall(Generic[T]):
 
     @property
     def failed(self) -> bool:
-        """Whether it has ended with an exception."""
         return self._error is not None
 
-    @property
-    def result(self) -> T:
-        """What a call that has ended returned; what it raised is raised."""
+    def take_result(self) -> T:
+        """Return, once, what a call that has ended returned; what it raised is raised."""
         if self._error is not None:
             raise self._error
         found: T = self._result
+        self._result = None
         return found
 
 
@@ -110,13 +109,12 @@ def begin(f: Callable[[], T]) -> ThreadCall[T]:
 def in_thread(f: Callable[[], T], seconds: float | None = None) -> T:
     """Return what ``f`` gives in a thread; an interrupt ends the wait only.
 
-    Raises:
-        TooLong: It has not ended after so many seconds.
+    It raises TooLong where that has not ended after so many seconds.
     """
     call = begin(f)
     if not call.wait(seconds):
         raise TooLong
-    return call.result
+    return call.take_result()
 
 
 class Crew:
@@ -179,7 +177,7 @@ class _Thread:
             call, self._call = self._call, None
             if call is not None:
                 call.run(partial(_idle.append, self))  # so that whoever waited finds it idle
-            del call  # and with it what it returned
+            del call
 
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork

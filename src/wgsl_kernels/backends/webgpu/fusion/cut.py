@@ -31,13 +31,7 @@ class GroupDispatch:
 
 
 def cut(group: FusionGroup, bound: Sequence[bool], most: int) -> list[GroupDispatch]:
-    """Return the parts of ``group`` in the order of their dispatches.
-
-    Args:
-        group: The maps.
-        bound: For each leaf whether it takes a binding.
-        most: The storage bindings of one dispatch.
-    """
+    """Return a group's dispatches in order; ``bound`` says which leaves count to ``most``."""
     refs = resolved(group)
     nodes = [n for n, array in enumerate(group.nodes) if array.op is not VIEW]
     last = {n: len(group.nodes) if group.held[n] else n for n in nodes}

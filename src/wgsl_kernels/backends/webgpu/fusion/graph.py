@@ -88,10 +88,8 @@ class FusionGroup:
 
     Attributes:
         nodes: The arrays, operands first; the last is the one asked for.
-        leaves: The arrays that are read.
         refs: For each node its operands: a node's number, or ``~n`` for leaf ``n``.
         held: For each node whether anything outside the group refers to it.
-        held_leaves: The same for each leaf.
         has_views: Whether nodes are views of others.
         foreign: The leaves that are pending: of another size, or made by another kind of kernel.
     """
@@ -102,12 +100,9 @@ class FusionGroup:
     )  # fmt: skip
 
     def __init__(self, roots: Sequence[GpuArray], at: int = 0, uses: int = 0) -> None:
-        """Collect what one of ``roots`` is made of.
+        """Collect what one of ``roots``, the array asked for or the inputs of a kernel, is made of.
 
-        Args:
-            roots: The array asked for, or the inputs of a kernel.
-            at: Which of them.
-            uses: How many references do not count as holding it; one counts as held without.
+        ``uses`` references do not count as holding it; without any it counts as held.
         """
         self.nodes: list[GpuArray] = []
         self.leaves: list[GpuArray] = []

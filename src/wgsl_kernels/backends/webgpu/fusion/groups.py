@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.forms.maps import OWN
-from wgsl_kernels.backends.webgpu.composing.groups.groups import compose_group
+from wgsl_kernels.backends.webgpu.composing.groups import compose_group
 from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
 from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
 from wgsl_kernels.backends.webgpu.programs.building import composed_once
@@ -31,30 +30,16 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class GroupProgram:
-    """The program of a group; its inputs are the group's leaves.
-
-    Attributes:
-        program: What runs.
-        nodes: For each result the node that it is.
-    """
-
-    program: Program
-    nodes: tuple[int, ...]
-
-
 def lower_group(
     group: FusionGroup,
     parts: Sequence[tuple[GroupDispatch, Structure, LeafReads]],
     adapter: Adapter,
-) -> GroupProgram:
-    """Return the program of a group that was cut into parts.
+) -> tuple[Program, tuple[int, ...]]:
+    """Return the program of a group that was cut into parts, and the node that each result is.
 
-    Args:
-        group: The maps.
-        parts: Each dispatch: its part, its structure, and how it reads its leaves.
-        adapter: What it is for.
+    Its inputs are the group's leaves.
+
+    Each part comes with its structure, and how it reads its leaves.
     """
     places = {~n: BindingResource("input", n) for n in range(len(group.leaves))}
     buffers: list[Spec] = []
@@ -69,7 +54,7 @@ def lower_group(
         dispatches.append(_dispatch(group, part, structure, reading, adapter, places))
     held = tuple([k for k, n in enumerate(nodes) if group.held[n]])
     program = Program(tuple(dispatches), tuple(buffers), held)
-    return GroupProgram(program, tuple([nodes[k] for k in held]))
+    return program, tuple([nodes[k] for k in held])
 
 
 def _dispatch(

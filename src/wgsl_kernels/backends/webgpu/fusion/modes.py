@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.text.indexing import FEW
+from wgsl_kernels.backends.webgpu.composing.forms.expressions import FEW
 from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Leaf, Mode
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides
@@ -26,7 +26,6 @@ class LeafReads:
     """The leaves of one dispatch.
 
     Attributes:
-        leaves: How each is read.
         spaces: The rank of each coordinate system.
         vec4: Whether an item is four elements.
         few: Whether coordinates are of at most FEW items.
@@ -45,14 +44,10 @@ class LeafReads:
         vec4: bool = True,
         given: GpuArray | None = None,
     ) -> None:
-        """Decide for each leaf.
+        """Decide for each leaf, which is broadcast to its shape among ``shapes``.
 
-        Args:
-            arrays: The leaves; ones that are one host number travel as parameters.
-            shapes: For each the shape that it is broadcast to.
-            dtypes: The dtypes of the outputs and steps.
-            vec4: Whether an item may be four elements.
-            given: The leaf whose elements the kernel gives that the group is fused into.
+        ``dtypes`` are those of outputs and steps; the kernel that the group is fused into gives the
+        elements of the leaf ``given``.
         """
         self.facts: dict[str, Any] = {}
         self.values: list[int] = []

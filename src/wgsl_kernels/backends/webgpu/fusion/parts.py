@@ -68,9 +68,7 @@ class FusedStructure(NamedTuple):
     def then(self, behind: FusedStructure, *, keeps: bool) -> FusedStructure:
         """Return this group, with another behind it that is given its one result.
 
-        Args:
-            behind: The other; its leaves follow those of this one.
-            keeps: Whether this one's result is written, too.
+        That is written, too, if this one ``keeps`` it.
         """
         own, other = self.structure, behind.structure
         first, leaves, spaces = len(own.steps), len(own.leaves), len(own.spaces)
@@ -108,14 +106,10 @@ class Fused:
     """A group that is computed inside of another kernel, for any arrays of the same layouts.
 
     Attributes:
-        prefix: What its names begin with.
-        part: Its nodes, leaves and outputs.
         key: What tells it apart from other groups of the same kernel.
         plain: What it is for items of one element; None where it cannot be one.
         quads: The same for items of four, None where they do not fit.
-        kernels: The kernels in it.
         leaves: What it reads; the one that the kernel gives is among them.
-        specs: What each step makes.
         fixed: The facts that fill the attributes of each step.
         placed: How many leaves, from the first on, are where they say; the others are inputs.
     """
@@ -163,12 +157,7 @@ class Fused:
         return replace(self, kernels=(), leaves=tuple(leaves), placed=len(leaves))
 
     def then(self, behind: Fused, *, keeps: bool) -> Fused:
-        """Return this group with another behind it, which its one result is given to.
-
-        Args:
-            behind: The other.
-            keeps: Whether the result of this one is written, too.
-        """
+        """Return this group with another behind it, as of `FusedStructure`."""
         assert self.plain is not None
         assert behind.plain is not None
         quads = None
@@ -185,7 +174,6 @@ class Fused:
         )
 
     def before(self, name: str, *, wide: bool) -> Before:
-        """Return it as what stands for an input."""
         return Before(name, self._chosen(wide=wide).structure)
 
     def after(self, *, keeps: bool, wide: bool = False, loops: bool = False) -> After:

@@ -45,7 +45,6 @@ class SeenStructures:
         return True
 
     def ran_separately(self, structure: Structure) -> None:
-        """Remember maps that ran one by one."""
         self._keys.keep(structure.maps, True)
 
     def was_separate(self, group: FusionGroup, structure: Structure) -> bool:

@@ -28,7 +28,6 @@ class Maps:
         count: How many inputs the kernel has.
         names: What they are called, where a group stands for one.
         prologues: A group by the number of the input that it stands for.
-        epilogue: The group that the result is handed on to.
         keeps: Whether the kernel's own result is written, too.
     """
 
@@ -40,7 +39,6 @@ class Maps:
 
     @property
     def key(self) -> Any:
-        """What tells programs apart."""
         before = tuple([(index, one.key) for index, one in self.prologues.items()])
         return before, None if self.epilogue is None else self.epilogue.key, self.keeps
 
@@ -60,7 +58,6 @@ class Maps:
 
     @property
     def behind(self) -> tuple[Fused, ...]:
-        """The epilogue, if there is one."""
         return () if self.epilogue is None else (self.epilogue,)
 
 
@@ -68,9 +65,6 @@ def splice(adapter: Adapter, program: Program, maps: Maps) -> Program | None:
     """Return a program with maps fused into it; None if no dispatch of it takes the epilogue.
 
     Its results are the kernel's own, if that is kept, then what the epilogue writes.
-
-    Raises:
-        ShaderError: The fused text does not compose.
     """
     assert len(program.outputs) == 1
     own = program.outputs[0]

@@ -118,7 +118,6 @@ class _Declared:
 
 
 def _from_table(header: str) -> Any:
-    """Return an FFI with the header's declarations."""
     cffi, in_c = map(importlib.import_module, ("cffi", "_cffi_backend"))
     key = hashlib.sha256(f"{cffi.__version__}\n{marshal.version}\n{header}".encode()).hexdigest()
     file = KeptFile(cache_folder(), "declarations", f"{key[:24]}.bin")
@@ -164,7 +163,6 @@ def _keep(file: KeptFile, key: str, table: dict[str, Any]) -> None:
 
 
 def _digest(key: str, packed: bytes) -> bytes:
-    """Return the digest of a table for one header and these versions."""
     return hashlib.sha256(key.encode() + packed).digest()
 
 

@@ -66,7 +66,6 @@ class KeptFile:
 
     @property
     def path(self) -> Path | None:
-        """Where it is, if the user has a folder."""
         return None if self._folder is None else self._folder.joinpath(*self._parts)
 
     def read(self) -> bytes | None:

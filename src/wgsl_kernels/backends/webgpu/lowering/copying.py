@@ -1,4 +1,7 @@
-"""Lowering copies of views: a transposed, sliced, turned or repeated array becomes contiguous."""
+"""Lowering copies: a transposed, sliced, turned or repeated array becomes contiguous.
+
+What is packed becomes int8 or uint8, four elements in each word of a buffer.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.array import is_row_major, row_major
+from wgsl_kernels.backends.webgpu.arrays.array import (
+    ITEMSIZE,
+    device_bytes,
+    is_row_major,
+    row_major,
+)
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
-from wgsl_kernels.backends.webgpu.lowering.packing import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.building import fold
+from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
 from wgsl_kernels.backends.webgpu.programs.program import Program
@@ -21,9 +30,10 @@ from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
 
 COPY_ORIGIN = Origin(__name__, __file__, 0)
 _COPY = ShaderKernel("Copy", "lowering/copy.wgsl", COPY_ORIGIN)
@@ -62,9 +72,7 @@ def lower_copy(x: Argument, adapter: Adapter) -> Program:
     Measured on a software adapter against a map that divides for each element: transposing 2048
     rows of 2048 took a quarter of the time, slicing a third, tiling and broadcasting a sixth.
 
-    Args:
-        x: A view with at least one element.
-        adapter: What it is for.
+    ``x`` is a view with at least one element.
     """
     spec = Spec(x.shape, x.dtype)
     if x.dtype in BYTES:
@@ -142,3 +150,43 @@ def _variant(array: Argument, walk: _StridedCopy, *, staged: bool) -> str:
     if staged:
         return "tiles_staged"
     return "tiles_vec4" if is_vec4 and walk.shape[-1] % 4 == 0 else "tiles"
+
+
+_GROUP = 64
+_ALIGNED = 256
+"""Elements that a part begins at a multiple of: a window begins at so many bytes."""
+
+
+def packing_call(kernel: str, spec: Spec) -> ShaderCall:
+    """Return the kernel that writes int32, or the bytes of a view, as int8 or uint8."""
+    path = "elementwise/cast/to_bytes.wgsl"
+    shader = ShaderKernel(kernel, path, COPY_ORIGIN, groups=_groups)
+    return ShaderCall(shader, ("x",), {}, (spec,), ("y",))
+
+
+def lower_packing(
+    call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter
+) -> Program:
+    """Return the program of a `packing_call`, in parts if its input is above the limit."""
+    x = arguments[0]
+    if x is None or x.layout is not None or x.bound_bytes <= adapter.largest_binding:
+        return lower_free(call, arguments, adapter)
+    (spec,) = call.outputs
+    y = Argument.made(spec, 0)
+    composition = call.composition([Operand("x", x.dtype, len(x.shape))], ())
+    composed = composition.composed()
+    step = adapter.largest_binding // ITEMSIZE[x.dtype] // _ALIGNED * _ALIGNED
+    found: list[Dispatch] = []
+    for first in range(0, x.size, step):
+        count = min(step, x.size - first)
+        size = ITEMSIZE[x.dtype]
+        windows = {"x": (first * size, count * size), "y": (first, device_bytes(count, spec.dtype))}
+        bound = Bound({"x": x, "y": y}, windows=windows)
+        facts = {"y_size": count}
+        found.append(build(adapter, composition, composed, _groups(count), bound, facts))
+    return Program(tuple(found), (spec,), (0,))
+
+
+def _groups(y_size: int) -> Grid:
+    """Return the grid: an invocation writes a word."""
+    return fold(math.ceil(math.ceil(y_size / 4) / _GROUP))

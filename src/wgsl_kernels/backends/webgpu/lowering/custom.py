@@ -42,19 +42,10 @@ def lower_custom(
 
     An author's shader sees zeros behind its inputs, which takes a copy; see `padding`.
 
-    Args:
-        kernel: The kernel's name.
-        source: The shader.
-        arguments: The tensors, by the names that the shader gives them.
-        adapter: What it is for.
-        params: Fields of its parameters beside the tensors' facts.
-        groups: Workgroup counts; by default an invocation per element of the first output.
-        constants: Values of its overrides.
-        windows: Of tensors above the binding limit, the first byte and the bytes to bind.
-        is_ours: Whether the shader is the package's own.
-        is_whole: Whether the shader may leave tensors and params unused.
-        first_buffer: The number of the first buffer that it may make.
-        notes: Lines that `explain` prints with it.
+    ``params`` are the fields of its parameters beside the tensors' facts. By default there is an
+    invocation per element of the first output. ``windows`` has of tensors above the binding limit
+    the first byte and the bytes to bind. Unless it ``is_whole`` the shader may leave no tensor and
+    no field unused. ``first_buffer`` is the number of the first buffer that it may make.
 
     Raises:
         ShaderError: The shader does not compose.
@@ -62,15 +53,11 @@ def lower_custom(
     """
     if not is_ours and adapter.policy.ends_loops and long_loops(source, "free"):
         source = source.checked
-    whole = [] if is_ours else _read_whole(source, arguments)
+    whole: list[str] = []  # the tensors of which an author's shader may read no view
+    if not is_ours:
+        whole = [n for n, one in arguments.items() if may_end_behind(source, n, one.dtype)]
     composition = composition_of(
-        kernel,
-        source,
-        arguments,
-        params=params,
-        constants=constants,
-        whole=whole,
-        notes=notes,
+        kernel, source, arguments, params=params, constants=constants, whole=whole, notes=notes
     )
     packed = [
         one.name
@@ -105,7 +92,6 @@ def lower_custom(
 def _refuse_unused(
     kernel: str, composed: Composed, arguments: Mapping[str, Argument], params: Mapping[str, Any]
 ) -> None:
-    """Refuse a tensor or a field that the shader does not name."""
     bound = {one.name for one in composed.bindings}
     for name in arguments:
         if name not in bound and not any(one.startswith(f"{name}_") for one in composed.wanted):
@@ -115,8 +101,3 @@ def _refuse_unused(
         if name not in composed.wanted:
             known = ", ".join(composed.wanted) or "none"
             raise ArgumentError(f"{kernel}: params has {name!r}; the shader's fields: {known}.")
-
-
-def _read_whole(source: Source, arguments: Mapping[str, Argument]) -> list[str]:
-    """Return the tensors of which an author's shader may read no view."""
-    return [name for name, one in arguments.items() if may_end_behind(source, name, one.dtype)]

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 def check_fit(form: Form, call: ShaderCall, inputs: Sequence[Any]) -> None:
     """Refuse tensors that a shader of this form would read or write past their ends.
 
-    Args:
-        form: The shader's form; one with its own ``main`` looks after its indices itself.
-        call: The kernel.
-        inputs: A `Spec` per input, or None where it is absent.
+    A shader with its own ``main`` looks after its indices itself. An absent input is None.
 
     Raises:
         ShapeError: The inputs do not broadcast, or the output's shape is not what the form gives.

@@ -9,7 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowe
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
 from wgsl_kernels.backends.webgpu.lowering.padding import fill, may_end_behind, padded
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
-from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold, grid_of
+from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -32,11 +32,6 @@ def lower_free(call: ShaderCall, arguments: Sequence[Argument | None], adapter: 
 
     Its ``groups=`` and ``params=`` are called here, and so once for the layouts of its inputs.
 
-    Args:
-        call: The kernel.
-        arguments: Its inputs.
-        adapter: What it is for.
-
     Raises:
         ShaderError: It does not compose.
         ArgumentError: What ``groups=`` returns is no grid, or leaves an output undefined.
@@ -48,14 +43,8 @@ def lower_free(call: ShaderCall, arguments: Sequence[Argument | None], adapter: 
         facts.update(params_with(call.shader.params, facts, call.kernel))
     known = [one for one in facts if one in call.attrs or not one.endswith(FACT_ENDINGS)]
     filled = starts(call)
-    composition = Composition(
-        call.kernel,
-        call.source,
-        tuple(operands),
-        call.output_operands(),
-        tuple(known),
-        epilogue="elements" if accepts_epilogue(call) else "none",
-    )
+    epilogue = "elements" if accepts_epilogue(call) else "none"
+    composition = call.composition(operands, known, epilogue=epilogue)
     composed = composition.composed()
     grid = _grid(call, composed, facts, {index for index, _ in filled})
     dispatches: list[Dispatch] = []

@@ -10,16 +10,16 @@ from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
-from wgsl_kernels.backends.webgpu.modules.eligible import reports
+from wgsl_kernels.backends.webgpu.modules.source import reports
 from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides
-from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
+from wgsl_kernels.backends.webgpu.programs.building import build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-    from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter, Bound, Composition
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
 
@@ -36,18 +36,7 @@ def lower_map(
     adapter: Adapter,
     shared: tuple[int, ...] = (),
 ) -> Program:
-    """Return the program of a map.
-
-    Args:
-        call: The kernel.
-        arguments: Its inputs.
-        adapter: What it is for.
-        shared: The inputs that are the same array as one before.
-
-    Raises:
-        ShaderError: It does not compose.
-        OutOfMemoryError: A binding is above the adapter's limit.
-    """
+    """Return the program of a map; the inputs in ``shared`` are the same array as one before."""
     largest = adapter.largest_binding
     packed = {
         n for n, one in enumerate(arguments) if one and one.layout and one.bound_bytes > largest
@@ -82,16 +71,12 @@ def lower_map(
         else:
             operands.append(Operand(name, one.dtype, len(one.shape), "flat"))
     call.add_facts(facts, arguments)
-    composition = Composition(
-        call.kernel,
-        call.source,
-        tuple(operands),
-        call.output_operands(),
-        (*call.attrs, *(one for one in facts if one not in call.attrs)),
-        _options(call, shared),
-    )
-    composed = composition.composed()
-    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    # Behind the last element a vec4 has no index that may be reported, and an element whose loops
+    # may be ended has all rounds of its invocation.
+    vec4 = not (reports(call.source) or call.checks_loops)
+    options = Options(vec4=vec4, held=tuple([call.names[n] for n in shared]))
+    composition = call.composition(operands, facts, options)
+    composed, bound = composition.composed(), call.bound(arguments)
     sizes = [one.bound_bytes for one in bound.arguments.values()]
     if max(sizes) > largest and not reports(call.source):
         walks = {call.names[n]: strides[at] for at, n in enumerate(strided)}
@@ -103,16 +88,6 @@ def lower_map(
     return Program(found, (spec,), (0,), (), frozenset(packed))
 
 
-def _options(call: ShaderCall, shared: Sequence[int]) -> Options:
-    """Return the choices of a map.
-
-    Behind the last element a vec4 has no index that may be reported, and an element whose loops may
-    be ended has all rounds of its invocation.
-    """
-    vec4 = not (reports(call.source) or call.checks_loops)
-    return Options(vec4=vec4, held=tuple([call.names[n] for n in shared]))
-
-
 def _in_parts(
     call: ShaderCall,
     adapter: Adapter,
@@ -121,16 +96,7 @@ def _in_parts(
     facts: dict[str, Any],
     walks: Mapping[str, Sequence[int]],
 ) -> tuple[Dispatch, ...]:
-    """Split a map: a dispatch binds what it takes of each tensor, from an aligned byte on.
-
-    Args:
-        call: The kernel.
-        adapter: What it is for.
-        composition: What it is composed of.
-        bound: What its names are bound to.
-        facts: What its parameters are made of.
-        walks: Strides, along the axes of ``wk_space0``, of the tensors that have some.
-    """
+    """Split a map: a dispatch binds what it takes of each tensor, from an aligned byte on."""
     composition = replace(composition, options=replace(composition.options, in_parts=True))
     composed = composition.composed()
     slots = [one.name for one in composed.bindings if one.role == "tensor"]
@@ -197,17 +163,14 @@ def _sooner(shape: Sequence[int], first: int, end: int) -> int:
 
 
 def map_grid(adapter: Adapter, items: int) -> Grid:
-    """Return the workgroups of a map over ``items`` items."""
     return fold(-(-items // (GROUP * max(adapter.policy.map_run(items, GROUP), 1))))
 
 
 def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Grid]:
     """Return the facts and the grid of templates/map.wesl where it goes ACROSS.
 
-    Args:
-        across: The length of the axis that invocations go along.
-        inner: The items of what follows it.
-        items: All of them.
+    The axis that invocations go along is of ``across`` elements; what follows it is of ``inner``
+    items.
     """
     bits = min((-(-across // RUN) - 1).bit_length(), 3)
     beside = 8 >> bits

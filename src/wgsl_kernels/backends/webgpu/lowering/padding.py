@@ -20,7 +20,7 @@ from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
@@ -54,33 +54,21 @@ def padded(
 ) -> tuple[list[Dispatch], list[Spec]]:
     """Have copies bound of inputs that end within an element; return what makes them, and where.
 
-    Args:
-        adapter: What it is for.
-        composed: The shader.
-        inputs: Its inputs.
-        bound: What its names are bound to, which is changed.
-        first: The number of the first buffer.
+    ``bound``, which the names are bound to, is changed; ``first`` is the number of the first
+    buffer.
     """
     dispatches: list[Dispatch] = []
     buffers: list[Spec] = []
-    for name, stride in _ends_behind(composed, inputs, bound):
-        dispatch, spec, bound[name] = _pad(adapter, bound[name], stride, first + len(buffers))
+    flat = {operand.name for operand in inputs if operand.access == "flat"}
+    for slot in composed.bindings:
+        one = bound.get(slot.name) if slot.name in flat else None
+        if one is None or not _nbytes(one) % max(slot.stride, 4):
+            continue
+        number = first + len(buffers)
+        dispatch, spec, bound[slot.name] = _pad(adapter, one, slot.stride, number)
         dispatches.append(dispatch)
         buffers.append(spec)
     return dispatches, buffers
-
-
-def _ends_behind(
-    composed: Composed, inputs: Sequence[Operand], arguments: Mapping[str, Argument]
-) -> tuple[tuple[str, int], ...]:
-    """Return the inputs whose bindings end behind their last elements, each with its stride."""
-    flat = {operand.name for operand in inputs if operand.access == "flat"}
-    found: list[tuple[str, int]] = []
-    for slot in composed.bindings:
-        one = arguments.get(slot.name) if slot.name in flat else None
-        if one is not None and _nbytes(one) % max(slot.stride, 4):
-            found.append((slot.name, slot.stride))
-    return tuple(found)
 
 
 def may_end_behind(source: Source, name: str, dtype: DType) -> bool:

@@ -6,13 +6,14 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, device_bytes
+from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, device_bytes, row_major
 from wgsl_kernels.backends.webgpu.composing.compose import Options
-from wgsl_kernels.backends.webgpu.composing.forms.exchanges import can_exchange
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK, is_normalization
+from wgsl_kernels.backends.webgpu.composing.forms.totals import can_exchange
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
+from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.spreads import (
     EIGHTS_GROUP,
     GROUP,
@@ -24,14 +25,11 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
     reduce_loop,
     spreads,
 )
-from wgsl_kernels.backends.webgpu.lowering.walk import Walk
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
-from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import choice_of_form
-from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
+from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
+from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import normalize_axes
-from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +37,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
-    from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.building import Adapter, Composition
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+    from wgsl_kernels.engine.values.spec import Spec
 
 AXIS_ATTRS = ("axis", "reduction_indices", "dim", "dims")
 
@@ -57,15 +55,8 @@ def lower_reduce(
 
     Other inputs are a normalization's: one number per column.
 
-    Args:
-        call: The kernel.
-        arguments: Its inputs.
-        adapter: What it is for.
-        variant: How it is spread over invocations; by default as the rule has it.
-
-    Raises:
-        ShaderError: It does not compose.
-        ShapeError: More elements are reduced into one than can be.
+    It is spread over invocations as ``variant`` says, by default as the rule has it. It is refused
+    where more elements are reduced into one than can be.
     """
     lowering = _ReductionLowering(call, arguments, adapter)
     return lowering.lowered(variant)
@@ -85,6 +76,81 @@ def known_attrs(call: ShaderCall, x: Argument) -> dict[str, Any]:
         facts = {**tensor_facts({call.names[0]: x}), **known}
         known |= params_with(call.shader.params, facts, call.kernel)
     return known
+
+
+class Walk:
+    """Kept axes, then reduced ones, merged where they lie so.
+
+    Attributes:
+        kept: How many of the merged axes are kept.
+        inner: How many neighbouring rows have neighbouring elements, 1 where there are none.
+        step: Elements from one of a row to the next.
+    """
+
+    def __init__(self, array: Argument, reduced: tuple[int, ...], *, strided: bool) -> None:
+        axes = range(len(array.shape))
+        order = [axis for axis in axes if axis not in reduced] + list(reduced)
+        self.dtype = array.dtype
+        self.offset = array.offset
+        self.rank = len(order)
+        self.kept = len(order) - len(reduced)
+        self.inner = self.step = 1
+        self.access: Any = "value" if array.is_value or array.size == 0 else "strided"
+        self.shape: tuple[int, ...] = ()
+        self.own: tuple[int, ...] = ()
+        self.written: tuple[int, ...] = ()
+        if self.access == "value":
+            return
+        shape = tuple(array.shape[axis] for axis in order)
+        plain = row_major(array.shape)
+        strides = [[one[axis] for axis in order] for one in (array.strides, plain)]
+        self.shape, (self.own, self.written), self.kept = collapse(
+            shape, [tuple(one) for one in strides], self.kept
+        )
+        self.rank = len(self.shape)
+        if not strided and array.layout is None and order == sorted(order):
+            self.access = "flat"
+            return
+        self.step = self.own[-1] if self.rank > self.kept else 1
+        beside = self.kept > 0 and self.own[self.kept - 1] == self.written[self.kept - 1] == 1
+        if beside and self.step != 1 and not strided:
+            self.inner = self.shape[self.kept - 1]
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the elements of a row lie along one axis of a view, ``step`` apart."""
+        return self.access == "strided" and self.rank == self.kept + 1
+
+    def operand(self, name: str) -> Operand:
+        return Operand(name, self.dtype, self.rank, self.access)
+
+    def add_facts(self, facts: dict[str, Any], name: str, output: str) -> None:
+        if self.access == "value":
+            facts.setdefault(f"{name}_value", 0)
+            return
+        facts |= {
+            "wk_shape": self.shape,
+            f"wk_{name}_strides": self.own,
+            f"wk_{name}_offset": self.offset,
+            f"wk_{output}_strides": self.written,
+            "wk_step": self.step,
+        }
+
+    def is_wide(self, rows: int, maps: bool) -> bool:
+        """Say whether the vectors that are loaded and stored lie at multiples of four.
+
+        Of several neighbouring rows of an invocation, elements are neighbours across. With ``maps``
+        fours are stored, too.
+        """
+        if self.access == "value" or self.dtype == "complex64" or self.offset % 4:
+            return False
+        both = [self.own, self.written] if maps else [self.own]
+        if rows > 1:
+            others = [one[: self.kept - 1] + one[self.kept :] for one in both]
+            return self.inner % 4 == 0 and all(s % 4 == 0 for one in others for s in one)
+        if any(one[self.kept :] != (1,) for one in both):
+            return False
+        return all(s % 4 == 0 for one in both for s in one[: self.kept])
 
 
 class _ReductionLowering:
@@ -133,35 +199,26 @@ class _ReductionLowering:
         program = Program(dispatches, buffers, (0,), configuration, self.packed)
         sizes = (self.rows, self.count, self.walk.step)
         classes = tuple(map(size_class, sizes))
-        return program, choice_of_form(self.call, candidates, classes, self.rows * self.count)
+        return program, self.call.choice(candidates, classes, self.rows * self.count)
 
     def _stage(self, which: Stage, variant: Variant) -> tuple[Composition, Composed]:
         walk = self.walk
         in_parts = which in ("partial", "apply")
         packed = in_parts and _is_packed(variant, self.rows, walk.inner)
-        composition = Composition(
-            self.call.kernel,
-            self.call.source,
-            self.operands,
-            self.call.output_operands(),
-            tuple(self.facts),
-            Options(
-                loop=reduce_loop(
-                    variant,
-                    which,
-                    maps=self.maps,
-                    packed=packed,
-                    vectors=walk.dtype != "complex64",
-                    lines=walk.kept > 1,
-                    even=walk.is_even,
-                    short=self.adapter.policy.reduces_in_short(self.rows * self.count),
-                ),
-                stage=which,
-                kept=walk.kept,
-                wide=walk.is_wide(ROWS[variant], self.maps),
-            ),
-            epilogue="none" if which == "partial" else "elements",
+        loop = reduce_loop(
+            variant,
+            which,
+            maps=self.maps,
+            packed=packed,
+            vectors=walk.dtype != "complex64",
+            lines=walk.kept > 1,
+            even=walk.is_even,
+            short=self.adapter.policy.reduces_in_short(self.rows * self.count),
         )
+        wide = walk.is_wide(ROWS[variant], self.maps)
+        options = Options(loop=loop, stage=which, kept=walk.kept, wide=wide)
+        epilogue = "none" if which == "partial" else "elements"
+        composition = self.call.composition(self.operands, self.facts, options, epilogue=epilogue)
         return composition, composition.composed()
 
     def _dispatch(
@@ -193,10 +250,7 @@ class _ReductionLowering:
         first = self._stage("partial", spread.variant)
         second = self._stage("apply" if self.maps else "final", last)
         nbytes = rows * parts * first[1].partial_bytes
-        bound = replace(
-            self.bound, partials=(BindingResource("buffer", len(self.call.outputs)), nbytes)
-        )
-        partials = Spec((-(-nbytes // 4),), "int32")
+        bound, partials = self.bound.in_parts(len(self.call.outputs), nbytes)
         grid = _grid(last, rows, inner, parts if self.maps else 1)
         if self.least:
             begun = self._in_windows(first, bound, parts, size)

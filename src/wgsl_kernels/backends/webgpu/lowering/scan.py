@@ -22,11 +22,9 @@ from wgsl_kernels.backends.webgpu.lowering.scan_spreads import (
     scan_spread,
 )
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.choices import choice_of_form
-from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
+from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanSpread
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
+    from wgsl_kernels.engine.values.spec import Spec
 
 StageOfScan = tuple[Composition, "Composed", Bound]
 
@@ -51,18 +49,7 @@ def lower_scan(
     adapter: Adapter,
     variant: str | None = None,
 ) -> Lowered:
-    """Return the program of a scan of its one input along one axis, and the methods that serve.
-
-    Args:
-        call: The kernel.
-        arguments: Its input.
-        adapter: What it is for.
-        variant: By which method; by default as the rule has it.
-
-    Raises:
-        ShaderError: It does not compose.
-        ArgumentError: There is not one axis.
-    """
+    """Return the program of a scan of its one input along one axis, and the methods that serve."""
     x = arguments[0]
     assert x is not None
     facts = dict(call.attrs)
@@ -74,17 +61,10 @@ def lower_scan(
     facts[f"{call.output_names[0]}_size"] = call.outputs[0].size
     operand = _operand(call, x, facts)
     by_vec4 = spread.variant in VEC4_METHODS
-    whole = Composition(
-        call.kernel,
-        call.source,
-        (operand,),
-        call.output_operands(),
-        tuple(facts),
-        Options(form="scan", wide=by_vec4 and operand.access == "flat"),
-        epilogue="vec4 alone" if by_vec4 else "elements",
-    )
-    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
-    buffers, stages = _stages(call, whole, bound, layout, spread, facts)
+    options = Options(form="scan", wide=by_vec4 and operand.access == "flat")
+    epilogue = "vec4 alone" if by_vec4 else "elements"
+    whole = call.composition((operand,), facts, options, epilogue=epilogue)
+    buffers, stages = _stages(call, whole, call.bound(arguments), layout, spread, facts)
     grid = fold(-(-spread.invocations // GROUPS[spread.variant]))
     dispatches = [
         build(adapter, one, text, grid, where, facts, prologue=frozenset(call.names))
@@ -94,7 +74,7 @@ def lower_scan(
     configuration = candidates[spread.variant].settings(spread.variant, parts=spread.parts)
     program = Program(tuple(dispatches), buffers, (0,), configuration)
     classes = ("scan", *map(size_class, (layout.rows, layout.length, layout.inner)))
-    return program, choice_of_form(call, candidates, classes, layout.rows * layout.length)
+    return program, call.choice(candidates, classes, layout.rows * layout.length)
 
 
 def _stages(
@@ -120,8 +100,7 @@ def _stages(
     first, last = composition("partial"), composition("final")
     composed = first.composed()
     nbytes = layout.rows * spread.parts * composed.partial_bytes
-    shares = replace(bound, partials=(BindingResource("buffer", 1), nbytes))
-    partials = Spec((-(-nbytes // 4),), "int32")
+    shares, partials = bound.in_parts(1, nbytes)
     return (*call.outputs, partials), [(first, composed, shares), (last, last.composed(), shares)]
 
 
@@ -157,7 +136,6 @@ def _axis(call: ShaderCall, x: Argument) -> int:
 
 
 def _operand(call: ShaderCall, x: Argument, facts: dict[str, Any]) -> Operand:
-    """Return the input as the composer wants it; add its layout to ``facts``."""
     name = call.names[0]
     if x.is_value:
         return Operand(name, x.dtype, 0, "value")

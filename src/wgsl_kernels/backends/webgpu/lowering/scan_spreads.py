@@ -42,12 +42,8 @@ class ScanLayout:
     """What the choice depends on.
 
     Attributes:
-        rows: How many rows are scanned.
-        length: Elements of a row.
         inner: The distance between two of them.
-        policy: The adapter's rules.
         can_vec4: Whether vectors of four input and output elements exist.
-        total_bytes: The accumulator's bytes.
     """
 
     rows: int
@@ -85,7 +81,6 @@ def other_spreads(layout: ScanLayout, first: ScanSpread) -> tuple[ScanSpread, ..
 def scan_loop(
     method: Method, stage: Stage, layout: ScanLayout, *, exclusive: bool, backward: bool
 ) -> Instance:
-    """Return the template of a stage with its configuration."""
     chosen: dict[str, bool | int] = {
         "TOTALS": stage == "partial",
         "JOINS": stage == "final",
@@ -105,7 +100,6 @@ def scan_loop(
 
 
 def candidate(method: Method) -> Candidate:
-    """Return the template of a method, and the constants that are chosen."""
     if method == "tiles":
         return Candidate("templates/scan_tiles.wesl")
     constants = ("COLUMNS", method == "columns"), ("VEC4", method == "fours")

@@ -48,13 +48,10 @@ class ReductionSizes:
     """What the choice depends on.
 
     Attributes:
-        rows: How many results there are.
         count: How many elements are reduced to each.
         inner: How many neighbouring results come from neighbouring elements; 1 where a row's own
             elements are neighbours, or nothing is.
         step: Elements from one element of a row to the next.
-        policy: The adapter's rules.
-        maps: Whether the elements are mapped and written, too.
         has_subgroups: Whether lanes of a subgroup can exchange what they have combined.
     """
 
@@ -108,15 +105,9 @@ def reduce_loop(
 ) -> Instance:
     """Return the template of a stage with its configuration.
 
-    Args:
-        variant: How it is spread over invocations.
-        stage: Which one it is.
-        maps: Whether it is a normalization's.
-        packed: Whether parts lie along x, behind the rows.
-        vectors: Whether there are vectors of four elements.
-        lines: Whether there are several lines of neighbouring rows.
-        even: Whether the elements of a row are all as far apart.
-        short: Whether the text is to be short: see `Policy.reduces_in_short`.
+    Parts may lie along x, behind the rows (``packed``); there may be vectors of four elements
+    (``vectors``), several lines of neighbouring rows (``lines``); the elements of a row may all be
+    as far apart (``even``). For ``short`` see `Policy.reduces_in_short`.
     """
     writes = maps and stage in ("whole", "apply")
     is_final = stage == "final"
@@ -134,7 +125,6 @@ def reduce_loop(
 
 
 def candidate(variant: Variant, *, maps: bool) -> Candidate:
-    """Return the template of a variant, and the constants that are chosen."""
     name = "normalize" if maps else "reduce"
     if variant in LANES:
         return Candidate(f"templates/{name}_lanes.wesl", (("SUBGROUPS", variant == "subgroups"),))

@@ -13,11 +13,10 @@ from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.forms.totals import held, types_before
 from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.programs.building import FOLD, Bound, Composition, build, fold
-from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
+from wgsl_kernels.backends.webgpu.programs.building import FOLD, build, fold
+from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.values.shapes import show
-from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.engine.values.windows import CHANNELS, Sliding, each_axis, sliding_by
 
 if TYPE_CHECKING:
@@ -57,7 +56,6 @@ class _WindowTiling:
     bands: int = 1
 
     def loop(self, stage: Stage) -> Instance:
-        """Return the template of a stage with its configuration."""
         if self.unit == "small":
             return Instance("templates/window_small.wesl", tuple(self.flags.items()))
         flags = {"VEC4": self.unit == "fours" and stage != "final", **self.flags}
@@ -68,66 +66,45 @@ class _WindowTiling:
 def lower_window(
     call: ShaderCall, arguments: Sequence[Argument | None], adapter: Adapter
 ) -> Program:
-    """Return the program of a window over its one input: images, or volumes.
-
-    Args:
-        call: The kernel.
-        arguments: Its input.
-        adapter: What it is for.
-
-    Raises:
-        ShaderError: It does not compose.
-        ShapeError: The windows give another shape than the signature.
-    """
+    """Return the program of a window over its one input: images, or volumes."""
     x, output = arguments[0], call.outputs[0]
     assert x is not None
     facts = dict(call.attrs)
     call.add_facts(facts, arguments)
     sliding = sliding_by(call.kernel, x.shape, facts)
-    _check_shape(call, sliding)
+    gives, says = sliding.out_shape, output.shape
+    if gives != says:
+        raise ShapeError(
+            f"{call.kernel}: the windows give {show(gives)}, the signature says {show(says)}."
+        )
     operand = _operand(call, x, sliding, facts)
     is_vec4 = not sliding.is_channels_first and _loads_vec4(x, operand, output.dtype)
     spread = _spread(sliding, output.size, is_vec4=is_vec4, unrolls=_can_unroll(call, x))
     facts |= _facts(call, sliding, spread)
-    whole = Composition(
-        call.kernel,
-        call.source,
-        (operand,),
-        call.output_operands(),
-        tuple(facts),
-        Options(form="window", loop=spread.loop("whole"), wide=is_vec4),
-        tuple(spread.constants.items()),
-        epilogue="vec4 alone" if is_vec4 and spread.bands == 1 else "elements",
-    )
-    bound = Bound({**call.given(arguments), **call.made()}, numbers=call.numbers())
+    options = Options(form="window", loop=spread.loop("whole"), wide=is_vec4)
+    epilogue = "vec4 alone" if is_vec4 and spread.bands == 1 else "elements"
+    constants = tuple(spread.constants.items())
+    whole = call.composition((operand,), facts, options, constants=constants, epilogue=epilogue)
+    bound = call.bound(arguments)
     configuration = (("unit", spread.unit), ("bands", spread.bands))
     prologue = frozenset(call.names)
     if spread.bands == 1:
         text = whole.composed()
         one = build(adapter, whole, text, spread.grid, bound, facts, prologue=prologue)
         return Program((one,), call.outputs, (0,), configuration)
-    options = replace(whole.options, stage="partial", loop=spread.loop("partial"))
+    options = replace(options, stage="partial", loop=spread.loop("partial"))
     first = replace(whole, options=options, epilogue="none")
     options = replace(options, stage="final", loop=spread.loop("final"), wide=False)
     last = replace(whole, options=options)
     text = first.composed()
     nbytes = output.size * spread.bands * text.partial_bytes
-    bound = replace(bound, partials=(BindingResource("buffer", 1), nbytes))
+    bound, partials = bound.in_parts(1, nbytes)
     grid = fold(-(-output.size // GROUP))
     dispatches = (
         build(adapter, first, text, spread.grid, bound, facts, prologue=prologue),
         build(adapter, last, last.composed(), grid, bound, facts),
     )
-    buffers = (output, Spec((-(-nbytes // 4),), "int32"))
-    return Program(dispatches, buffers, (0,), configuration)
-
-
-def _check_shape(call: ShaderCall, sliding: Sliding) -> None:
-    gives, says = sliding.out_shape, call.outputs[0].shape
-    if gives != says:
-        raise ShapeError(
-            f"{call.kernel}: the windows give {show(gives)}, the signature says {show(says)}."
-        )
+    return Program(dispatches, (output, partials), (0,), configuration)
 
 
 def _facts(call: ShaderCall, sliding: Sliding, spread: _WindowTiling) -> dict[str, Any]:
@@ -152,7 +129,6 @@ def _can_unroll(call: ShaderCall, x: Argument) -> bool:
 
 
 def _operand(call: ShaderCall, x: Argument, sliding: Sliding, facts: dict[str, Any]) -> Operand:
-    """Return the input as the composer wants it; add its layout to ``facts``."""
     name = call.names[0]
     facts |= {"wk_x_strides": (0, 0, 0, 0), "wk_x_strides_planes": 0, "wk_x_offset": 0}
     if x.is_value or x.size == 0:
@@ -168,7 +144,6 @@ def _operand(call: ShaderCall, x: Argument, sliding: Sliding, facts: dict[str, A
 
 
 def reads_of(call: ShaderCall) -> int:
-    """Return how many windows see an element."""
     kernel, attrs = call.kernel, call.attrs
     if "filter_size" not in attrs:  # what params= returns is known later
         return MOST_READS + 1
@@ -228,7 +203,6 @@ def _small(sliding: Sliding, flags: dict[str, bool]) -> _WindowTiling:
 
 
 def _is_small(sliding: Sliding) -> bool:
-    """Say whether windows are small and the grid has room."""
     cols = sliding.cols
     lines = sliding.places // max(cols.out, 1)
     elements = math.prod(axis.window for axis in sliding.axes)
@@ -236,5 +210,4 @@ def _is_small(sliding: Sliding) -> bool:
 
 
 def _are_whole(sliding: Sliding) -> bool:
-    """Say whether all windows lie on the image."""
     return all(one.before == 0 and one.after == 0 for one in sliding.axes)

@@ -76,11 +76,7 @@ def note_unsaved(path: Path, text: str | None) -> None:
 
 
 def read_text(path: Path) -> Text:
-    """Return what a file holds, as it is now; who reads it parses no text again.
-
-    Raises:
-        ShaderError: It cannot be read.
-    """
+    """Return what a file holds, as it is now; who reads it parses no text again."""
     try:
         data = _unsaved.get(path.resolve()) if _unsaved else None
         data = path.read_bytes() if data is None else data

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text
 from wgsl_kernels.backends.webgpu.modules.former import present_path
 from wgsl_kernels.backends.webgpu.modules.packages import is_there
-from wgsl_kernels.backends.webgpu.modules.shader_packages import OURS, ShaderPackage, package_of
+from wgsl_kernels.backends.webgpu.modules.shader_packages import (
+    OURS,
+    ShaderPackage,
+    module_file,
+    package_of,
+)
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.backends.webgpu.templates.template import is_slots
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -43,11 +48,7 @@ _MOST_LISTED = 2000
 
 
 class Modules(Mapping[ModulePath, "Text"]):
-    """The files of a kernel's packages, each read when it is first asked for.
-
-    Attributes:
-        read: What each file held.
-    """
+    """The files of a kernel's packages, each read when it is first asked for."""
 
     def __init__(self, package: ShaderPackage, root: ModulePath, text: Text) -> None:
         """Begin with the kernel's own text, which may have no file."""
@@ -56,7 +57,6 @@ class Modules(Mapping[ModulePath, "Text"]):
         self._texts: dict[ModulePath, Text] = {root: text}
 
     def __getitem__(self, path: ModulePath) -> Text:
-        """Return the module at ``path``."""
         if path not in self._texts:
             file = self._file(path)
             if file is None:
@@ -65,7 +65,6 @@ class Modules(Mapping[ModulePath, "Text"]):
         return self._texts[path]
 
     def __contains__(self, path: object) -> bool:
-        """Say whether there is a module at ``path``."""
         return path in self._texts or (
             isinstance(path, ModulePath) and self._file(path) is not None
         )
@@ -79,21 +78,17 @@ class Modules(Mapping[ModulePath, "Text"]):
                     yield ModulePath(package, parts)
 
     def __len__(self) -> int:
-        """Return how many modules there are."""
         return sum(1 for _ in self)
 
     def _file(self, path: ModulePath) -> Path | None:
         folder = self.package.packages.get(path.package)
         if folder is None:
             return None
-        *above, last = path.segments or ("package",)
-        for ending in ENDINGS:
-            file = folder.joinpath(*above, last + ending)
-            if is_there(file):
-                return file if file.resolve().is_relative_to(folder.resolve()) else None
-        if path.package != OURS:
-            return None
-        tried = (present_path(folder, "/".join((*above, last + ending))) for ending in ENDINGS)
+        segments = path.segments or ("package",)
+        found = module_file(folder, segments)
+        if found is not None or path.package != OURS:
+            return found
+        tried = (present_path(folder, "/".join(segments) + ending) for ending in ENDINGS)
         return next((one for one in tried if one is not None), None)
 
 
@@ -105,7 +100,6 @@ class _KernelProject(Project):
     package: ShaderPackage | None = None
 
     def unit(self, path: ModulePath) -> Unit | None:
-        """Return the module at ``path``, None where there is none."""
         if path in self._units or path not in self.texts:
             return self._units.get(path)
         text = self.texts[path]
@@ -158,10 +152,7 @@ def link_files(
 
     With them come the names of its public imports, which the composer may call.
 
-    Args:
-        text: The kernel's own file.
-        folder: Where it is, or the Python file that holds it.
-        file: Its path, None for text in a Python file.
+    A text in a Python file has no ``file``; ``folder`` is then the one of that Python file.
 
     Raises:
         ShaderError: A file is not WESL, a name that is imported is not there, or a slot is filled
@@ -215,7 +206,6 @@ def _plain(unit: Unit, edits: tuple[Edit, ...]) -> Text:
 
 
 def _idents(unit: Unit, at: int) -> dict[int, int]:
-    """Return where the names in a declaration begin and end."""
     node = unit.module.declarations[at]
     found = {use.ident.begin: use.ident.end for use in unit.uses[at]}
     for symbols in unit.locals_in(at).values():

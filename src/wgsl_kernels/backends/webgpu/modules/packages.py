@@ -52,11 +52,7 @@ def shader_package(name: str, path: str | os.PathLike[str]) -> None:
 
 
 def plain_path(kernel: str, argument: str, given: object) -> str:
-    """Return a path, or text, as a string.
-
-    Raises:
-        ArgumentError: It is neither a string nor a path.
-    """
+    """Return a path, or text, as a string; refuse anything else."""
     plain: object = os.fspath(given) if isinstance(given, os.PathLike) else given
     if not isinstance(plain, str):
         raise ArgumentError(

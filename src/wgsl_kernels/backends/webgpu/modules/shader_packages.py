@@ -13,7 +13,7 @@ from wgsl_kernels.wgsl.errors.words import shown
 from wgsl_kernels.wgsl.linking.project import OWN
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 OURS = "wgsl_kernels"
@@ -28,7 +28,6 @@ class ShaderPackage:
 
     Attributes:
         name: What the link calls it; paths call it ``package``.
-        folder: Where its modules are.
         packages: The folders of all packages by the names that imports give them, its own too.
         unread: The dependencies whose files are not known.
     """
@@ -45,6 +44,16 @@ class ShaderPackage:
         *folders, name = file.relative_to(self.folder).parts
         stem = next((name.removesuffix(end) for end in ENDINGS if name.endswith(end)), name)
         return (*folders, stem)
+
+
+def module_file(folder: Path, segments: Sequence[str]) -> Path | None:
+    """Return the file of a module in a package's folder, which links may not lead out of."""
+    *above, last = segments
+    for ending in ENDINGS:
+        file = folder.joinpath(*above, last + ending)
+        if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
+            return file
+    return None
 
 
 def package_of(folder: Path) -> ShaderPackage:
@@ -69,7 +78,6 @@ def package_of(folder: Path) -> ShaderPackage:
 
 
 def _nearest(folder: Path) -> Path | None:
-    """Return the wesl.toml that holds for ``folder``."""
     above = (folder, *folder.parents)
     last = next((n for n, one in enumerate(above) if is_there(one / _PROJECT)), 0)
     inside = above[: last + 1]

@@ -8,12 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NoReturn
 
-from wgsl_kernels.backends.webgpu.modules.files import (
-    find_file,
-    is_wgsl,
-    read_text,
-    text_of,
-)
+from wgsl_kernels.backends.webgpu.modules.files import find_file, is_wgsl, read_text, text_of
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder as shaders_folder
 from wgsl_kernels.backends.webgpu.modules.linked import link_files
 from wgsl_kernels.backends.webgpu.modules.packages import is_there, named_folders
@@ -39,8 +34,6 @@ class Source:
     """A kernel's own file and, of the files that it imports from, the declarations it needs.
 
     Attributes:
-        own: The kernel's own file.
-        imported: The others.
         offered: What its own file has by ``public import``: an entry point, a form's functions.
         checks_loops: Whether its kernel reports where the adapter has ended its loops.
     """
@@ -57,7 +50,6 @@ class Source:
 
     @functools.cached_property
     def files(self) -> tuple[Names, ...]:
-        """The kernel's own file and the others."""
         return (self.own, *self.imported)
 
     @functools.cached_property
@@ -74,7 +66,6 @@ class Source:
 
     @functools.cached_property
     def functions(self) -> Mapping[str, Function]:
-        """The functions of all files, by name."""
         found: dict[str, Function] = {}
         for file in self.files[::-1]:
             found |= file.module.functions
@@ -82,12 +73,10 @@ class Source:
 
     @functools.cached_property
     def variables(self) -> Mapping[str, Var]:
-        """The module variables of all files, by name."""
         return {name: v for file in self.files[::-1] for name, v in file.module.variables.items()}
 
     @functools.cached_property
     def structs(self) -> Mapping[str, Struct]:
-        """The structs of all files, by name."""
         return {name: s for file in self.files[::-1] for name, s in file.module.structs.items()}
 
     @functools.cached_property
@@ -97,7 +86,6 @@ class Source:
 
     @functools.cached_property
     def aliases(self) -> Mapping[str, Alias]:
-        """The aliases of all files, by name."""
         return {name: a for file in self.files[::-1] for name, a in file.module.aliases.items()}
 
     @property
@@ -107,12 +95,10 @@ class Source:
 
     @functools.cached_property
     def declared(self) -> frozenset[str]:
-        """The names that the files declare at module level."""
         return frozenset(one.name for one in self.declarations if one.name)
 
     @functools.cached_property
     def _files(self) -> Mapping[int, Names]:
-        """The file of each declaration, by the declaration's id."""
         return {id(d): file for file in self.files for d in file.module.declarations}
 
     def refused(self, error: ShaderError) -> ShaderError:
@@ -129,11 +115,9 @@ class Source:
         return error
 
     def text_of(self, declaration: Declaration) -> Text:
-        """Return the file that holds ``declaration``."""
         return self._files[id(declaration)].text
 
     def needs_of(self, declaration: Declaration) -> frozenset[str]:
-        """Return the names that ``declaration`` takes from outside of itself."""
         return self._files[id(declaration)].needs_of(declaration)
 
     def point(self, message: str, declaration: Declaration) -> str:
@@ -149,31 +133,60 @@ class RequiredFunctions(dict[str, "Function"]):
         self.file = file
 
     def __missing__(self, name: str) -> Function:
-        """Refuse the file.
-
-        Raises:
-            ShaderError: Always.
-        """
         known = ", ".join(f"fn {one}" for one in self) or "none"
         raise ShaderError(f"{self.file}: fn {name} is missing; found {known}.")
+
+
+# What a source says of how its kernel may run: by itself, later, or as a part of others.
+
+
+def is_light(source: Source) -> bool:
+    """Say whether a map is one expression without calls, so that a text with many compiles fast."""
+    op = source.own.module.functions.get("op")
+    if op is None:
+        return False
+    body = source.own.text.text[op.span.begin : op.span.end].partition("{")[2]
+    return "(" not in body
+
+
+def can_wait(source: Source) -> bool:
+    """Say whether a kernel of another form may be deferred: whole, and silent about indices."""
+    whole = all(file.module.is_whole for file in source.files)
+    return whole and not reports(source)
+
+
+def reports(source: Source) -> bool:
+    """Say whether a kernel tells something of single elements: what is behind the last is none."""
+    noted = ("report_index", "wk_print", "wk_assert")
+    return any(one.startswith(noted) for file in source.files for one in file.needs)
+
+
+def is_plain(source: Source) -> bool:
+    """Say whether a fused text can hold a map: it has no variables, overrides or ranks."""
+    directives = [one for file in source.files for one in file.module.directives]
+    asked = {name for file in source.files for name in file.needs}
+    return (
+        can_wait(source)
+        and not source.variables
+        and all(one.keyword != "override" for one in source.constants.values())
+        and all(one.keyword == "enable" and one.words == ("f16",) for one in directives)
+        and not any(name.endswith("_rank") for name in asked)
+    )
 
 
 def find_source(given: str, beside: Path, inline_name: str) -> Source:
     """Return the source that a kernel's author named.
 
-    Args:
-        given: WGSL text, which has a newline or a brace, else a path: beside the author's file,
-            then among the package's shaders.
-        beside: The folder of the author's Python file.
-        inline_name: The file name that errors give to WGSL text, as ``<inline in ops.py:12>``.
+    Text has a newline or a brace; a path is looked for beside the author's Python file, then among
+    the package's shaders. ``inline_name`` is the file name that errors give to text, as ``<inline
+    in ops.py:12>``.
 
     Raises:
         ShaderError: There is no such file, it cannot be read, or what it imports is not there.
     """
     if is_wgsl(given):
         return load_text(given, inline_name, beside)
-    path = find_file(given, beside)
-    return _load(read_text(path), path.parent, path)
+    return load_file(find_file(given, beside))
 
 
 def text_given(given: str, beside: Path, inline_name: str) -> Text:
@@ -222,15 +235,7 @@ def read_alone(text: Text) -> Source:
 
 
 def refuse_include(file: Names, folder: Path) -> NoReturn:
-    """Refuse the first ``#include`` of a file.
-
-    Args:
-        file: The file.
-        folder: Where it is, or the Python file that holds it.
-
-    Raises:
-        ShaderError: Always; the message has the import that does the same.
-    """
+    """Refuse the first ``#include`` of a file; the message has the import that does the same."""
     include = file.module.includes[0]
     given = include.path.replace("\\", "/")
     module, names = next(_found(file, folder, given), ("package::module", ()))

@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.modules.files import (
-    ENDINGS,
-    find_file,
-    is_wgsl,
-    read_text,
-    text_of,
-)
-from wgsl_kernels.backends.webgpu.modules.packages import is_there
-from wgsl_kernels.backends.webgpu.modules.shader_packages import package_of
+from wgsl_kernels.backends.webgpu.modules.files import find_file, is_wgsl, read_text, text_of
+from wgsl_kernels.backends.webgpu.modules.shader_packages import module_file, package_of
 from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.backends.webgpu.templates.template import Template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
@@ -34,14 +27,8 @@ _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
 def find_template(given: str, slots: str | Text | None, beside: Path, inline_name: str) -> Template:
     """Return a template with the module that fills its slots.
 
-    Args:
-        given: The template's path: beside the author's file, then among the package's shaders.
-        slots: Likewise that of the kernel's module, or its text.
-        beside: The folder of the author's Python file.
-        inline_name: The file name that errors give to text.
-
-    Raises:
-        ShaderError: A file is missing or cannot be read.
+    Paths are looked for as by `find_source`; ``slots`` is the path of the kernel's module, or its
+    text.
     """
     files = _TemplateFiles()
     root = files.add(find_file(given, beside))
@@ -81,14 +68,12 @@ class _TemplateFiles:
         return name, package
 
     def add(self, file: Path) -> ModulePath:
-        """Take in a file, and return where it is."""
         name, package = self.package(file.parent)
         path = ModulePath(name, package.segments(file))
         self.take(path, read_text(file))
         return path
 
     def take(self, path: ModulePath, text: Text) -> None:
-        """Take in a module, and those that it names."""
         if path in self.texts:
             return
         self.texts[path] = text
@@ -117,11 +102,4 @@ class _TemplateFiles:
 
     def _file(self, path: ModulePath) -> Path | None:
         folder = self.folders.get(path.package)
-        if folder is None or not path.segments:
-            return None
-        stem = folder.joinpath(*path.segments)
-        for ending in ENDINGS:
-            file = stem.with_name(stem.name + ending)
-            if is_there(file) and file.resolve().is_relative_to(folder.resolve()):
-                return file
-        return None
+        return None if folder is None or not path.segments else module_file(folder, path.segments)

@@ -53,20 +53,10 @@ def multiply(
 ) -> GpuArray:
     """Return a product as a new array.
 
-    Args:
-        gpu: The device.
-        operands: The module that says how elements are read and stored, under
-            ``shaders/operands``, or its text.
-        product: The sizes.
-        arrays: What it reads, by binding.
-        shape: The result's shape.
-        dtype: The result's dtype.
-        params: Fields of its uniform struct.
-        layout: What the operands' layouts allow.
-        configuration: Further constants of the templates.
-        of_whole: Those of a dispatch that writes whole sums.
-        add: What writes the sums of parts, by default `sum_of_parts`.
-        notes: What `explain` says of the dispatch.
+    ``operands`` is the module that says how elements are read and stored, under
+    ``shaders/operands``, or its text. ``configuration`` has further constants of the templates,
+    ``of_whole`` those of a dispatch that writes whole sums. ``add`` writes the sums of parts, by
+    default `sum_of_parts`.
     """
     size = math.prod(shape)
     if size == 0:
@@ -106,14 +96,7 @@ def multiply(
 
 
 def sum_of_parts(gpu: Gpu, parts: GpuArray, y: GpuArray, count: int) -> GpuArray:
-    """Write to ``y`` the sum of parts, and return ``y``.
-
-    Args:
-        gpu: The device.
-        parts: [count, ...], float32 or int32.
-        y: The result.
-        count: How many parts there are; the sums of none are 0.
-    """
+    """Write to ``y`` the sum of parts, [count, ...] in float32 or int32, and return ``y``."""
     gpu.dispatch(SUM_OF_PARTS, {"parts": parts, "y": y}, params={"parts_count": count})
     return y
 

@@ -55,20 +55,13 @@ class ProductForm:
     """A kernel that is a product of a user's own elements.
 
     Attributes:
-        name: The kernel's name.
-        given: The file, or its text.
-        origin: Where it was registered.
         params: What returns the fields of ``params``, ``depth`` among them.
     """
 
     def __init__(
         self, name: str, given: str, origin: Origin, params: Callable[..., dict[str, Any]]
     ) -> None:
-        """Read the file for the first time.
-
-        Raises:
-            ShaderError: It cannot be read, or lacks a function.
-        """
+        """Read the file for the first time."""
         self.name = name
         self.given = given
         self.origin = origin
@@ -180,11 +173,7 @@ class ProductForm:
             return True
 
     def anew(self) -> ProductForm:
-        """Return the same kernel with its file as it is now.
-
-        Raises:
-            ShaderError: It cannot be read, or lacks a function.
-        """
+        """Return the same kernel with its file as it is now."""
         return ProductForm(self.name, self.given, self.origin, self.params)
 
     def names(self) -> tuple[str, ...]:
@@ -290,13 +279,6 @@ def product_kernel(
     form = ProductForm(name, plain_path(name, "source", source), origin, params)
     declare_product(name)
     return Kernel(
-        name,
-        "webgpu",
-        form,
-        origin,
-        dtypes,
-        infer=form.infer,
-        names=form.names,
-        repeats=True,
-        files=[form],
-    )
+        name, "webgpu", form, origin, dtypes,
+        infer=form.infer, names=form.names, repeats=True, files=[form],
+    )  # fmt: skip

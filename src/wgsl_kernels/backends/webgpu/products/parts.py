@@ -29,8 +29,6 @@ class ProductCut(NamedTuple):
     """Which axes a product is cut along, counted from the last; None where one is taken whole.
 
     Attributes:
-        a: That of the first operand.
-        b: That of the second one.
         y: That of the result; None where parts are added.
     """
 
@@ -54,13 +52,7 @@ def in_parts(
 ) -> GpuArray:
     """Return a product of a shape from products of parts.
 
-    Args:
-        gpu: The device.
-        product: What multiplies parts, maybe in parts again.
-        a: The first operand.
-        b: The second one.
-        shape: The result's shape.
-        cut: What to cut.
+    ``product`` multiplies parts, maybe in parts again.
 
     Raises:
         OutOfMemoryError: There is nothing to cut there, or no room for the result.

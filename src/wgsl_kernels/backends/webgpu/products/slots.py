@@ -88,20 +88,11 @@ def refuse_others(kernel: str, text: Text, names: Names) -> None:
 
 
 def check_types(
-    kernel: str,
-    text: Text,
-    module: tree.Module,
-    types: Mapping[str, str],
-    inputs: Collection[str],
+    kernel: str, text: Text, module: tree.Module, types: Mapping[str, str], inputs: Collection[str]
 ) -> None:
     """Refuse slots of other types than a product's, where they are known.
 
-    Args:
-        kernel: The kernel's name.
-        text: The file.
-        module: Its declarations.
-        types: What ``T``, ``T_wide`` and ``T_<tensor>`` are.
-        inputs: The names of the inputs.
+    ``types`` has what ``T``, ``T_wide`` and ``T_<tensor>`` are.
 
     Raises:
         ShaderError: A type differs, or a parameter hides the input that is read.

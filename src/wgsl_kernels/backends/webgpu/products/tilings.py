@@ -50,7 +50,6 @@ class Vec4Axes:
 
     Attributes:
         a: The axis of the left operand, empty where there is none.
-        b: That of the right one.
     """
 
     a: Literal["", "k", "m"] = ""
@@ -80,9 +79,6 @@ class Tiling:
     """One way to sum a product: a template and the size of its tiles.
 
     Attributes:
-        name: What the tuner calls it.
-        layout: How operands are read.
-        rows: Rows that an invocation sums.
         vec4s: Groups of four columns that it sums.
         down: In workgroup memory, the invocations of a workgroup from top to bottom; else 0.
         shares: Whether the lanes of a CPU share what they load.
@@ -108,7 +104,6 @@ class Tiling:
 
     @property
     def cols(self) -> int:
-        """Columns that an invocation sums."""
         return 4 * self.vec4s
 
     def iterations_of(self, channels: int) -> int:
@@ -140,7 +135,6 @@ class Tiling:
         return STAGED if self.down else REGISTERS
 
     def tuned(self) -> dict[str, int | bool]:
-        """Return the template's constants that the tuner chooses."""
         found = {"TILE_M": self.rows, "TILE_N": self.vec4s}
         if self.down:
             return {**found, "GROUP_M": self.down}
@@ -160,8 +154,6 @@ class Product:
 
     Attributes:
         batches: Products of the same sizes.
-        rows: Rows of the result.
-        cols: Columns of the result.
         taps: The sum's outer length.
         channels: Its inner length.
         tap_block: Taps that one part sums.
@@ -213,7 +205,6 @@ class Product:
         return replace(self, tap_block=tap_block, channel_block=channel_block)
 
     def fields(self) -> dict[str, int]:
-        """Return the fields that shaders name."""
         names = ("batches", "rows", "cols", "taps", "channels", "tap_block", "channel_block")
         return {name: getattr(self, name) for name in names}
 
@@ -244,10 +235,7 @@ class ProductTiling:
     Attributes:
         candidate: The template, those of its constants that are chosen, and whether the sum is
             split until a device is busy.
-        configuration: All of its constants.
         fields: What it wants to know of sizes and parts.
-        groups: Its workgroups.
-        parts: How many sums each result is made of.
         iterations: How often an invocation loops.
     """
 

@@ -12,8 +12,8 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
     Instance,
     InstanceFunction,
     InstanceNames,
+    head_of_slot,
 )
-from wgsl_kernels.backends.webgpu.composing.text.slots import head_of_slot
 from wgsl_kernels.backends.webgpu.products.slots import (
     INNER_SLOTS,
     SLOTS,
@@ -21,7 +21,6 @@ from wgsl_kernels.backends.webgpu.products.slots import (
     private,
     refuse_others,
 )
-from wgsl_kernels.backends.webgpu.products.terms import adds
 from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Vec4Axes
 from wgsl_kernels.backends.webgpu.templates.vectors import (
     VEC4,
@@ -33,14 +32,15 @@ from wgsl_kernels.backends.webgpu.templates.vectors import (
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.names import RESERVED, wgsl_name
+from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names
-    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Text
 
 PRODUCT_SLOTS = "templates/product_slots.wesl"
@@ -66,11 +66,7 @@ class ProductFile:
     """A user's file, read.
 
     Attributes:
-        kernel: The kernel's name, for errors.
         text: The file, with other names for what is not a product's.
-        functions: Its functions by name.
-        names: What its names mean.
-        original: The file as it is.
     """
 
     kernel: str
@@ -103,7 +99,6 @@ class ProductFile:
         return frozenset(use.ident.name for use in self.names.unresolved)
 
     def fields(self) -> tuple[str, ...]:
-        """Return the fields of ``params`` that it names."""
         return self.names.members.get("params", ())
 
 
@@ -112,8 +107,6 @@ class WrittenProduct:
     """What fills the slots for arrays of one layout.
 
     Attributes:
-        text: The module.
-        layout: How the operands are read.
         vec4: The arrays that are bound as vec4, too, by their names in WGSL.
         loads: How each operand is read, and why: what ``explain`` prints.
     """
@@ -162,14 +155,9 @@ def write_product(
 ) -> WrittenProduct:
     """Return the module for arrays of one layout.
 
-    Args:
-        file: The user's file.
-        inputs: Names of the arrays that are given.
-        strided: Those of views that only accessors read.
-        sizes: Rows, columns and terms.
-        fields: The values of ``params`` that are not the templates' own.
-        types: What ``T``, ``T_wide`` and ``T_<tensor>`` are.
-        absent: Names of the inputs that are not given.
+    The arrays in ``strided`` are views that only accessors read; ``sizes`` are rows, columns and
+    terms; ``fields`` has the values of ``params`` that are not the templates' own; ``types`` has
+    what ``T``, ``T_wide`` and ``T_<tensor>`` are.
 
     Raises:
         ShaderError: The file names a field that is not there, a field has no type in WGSL, or a
@@ -274,11 +262,7 @@ def _functions(
 
 
 def _params(file: ProductFile, fields: Mapping[str, Any]) -> str:
-    """Return the uniform's struct and variable: what the templates want, and what the file names.
-
-    Raises:
-        ShaderError: The file names a field that is not there.
-    """
+    """Return the uniform's struct and variable: what templates want, and what the file names."""
     known = [*OWN_FIELDS[1:3], *fields]
     for name in file.fields():
         if name not in known:
@@ -331,3 +315,57 @@ def _divisors(fields: Mapping[str, Any]) -> dict[str, int]:
                     for spelling in (f"[{at}]", f"[{at}u]", f".{'xyzw'[at]}"):
                         found[f"params.{name}{spelling}"] = math.gcd(one, 4)
     return found
+
+
+def adds(term: tree.Function, own: Collection[str]) -> bool:
+    """Say whether ``term`` is seen to return the sum plus what does not depend on it.
+
+    It is a function of two elements and the sum, and maybe of one at the result's place: ``let``s,
+    and a ``return``. ``own`` are the names that its file declares, which are not WGSL's.
+    """
+    if isinstance(term.body, tree.Broken) or len(term.parameters) not in (3, 4):
+        return False
+    lets: dict[str, tree.Expression] = {}
+    proof = _Proof(term.parameters[2].ident.name, lets, own)
+    for statement in term.body.statements:
+        if isinstance(statement, tree.Value) and statement.value is not None:
+            lets[statement.ident.name] = statement.value
+        elif isinstance(statement, tree.Return) and statement.value is not None:
+            return proof.adds(statement.value)
+        else:
+            return False
+    return False
+
+
+class _Proof:
+    def __init__(
+        self, sum_: str, lets: Mapping[str, tree.Expression], own: Collection[str]
+    ) -> None:
+        self.sum = sum_
+        self.lets = lets
+        self.own = own
+
+    def adds(self, node: tree.Expression) -> bool:
+        """Say whether an expression is the sum plus what is free of it."""
+        if isinstance(node, tree.Paren):
+            return self.adds(node.inner)
+        if isinstance(node, tree.Name):
+            return node.name == self.sum or (
+                node.name in self.lets and self.adds(self.lets[node.name])
+            )
+        if isinstance(node, tree.Binary):
+            left, right = node.left, node.right
+            if node.operator == "+" and self.is_free(left) and self.adds(right):
+                return True
+            return node.operator in "+-" and self.adds(left) and self.is_free(right)
+        if isinstance(node, tree.Call) and node.callee.name == "fma" and "fma" not in self.own:
+            *factors, last = node.arguments
+            return all(map(self.is_free, factors)) and self.adds(last)
+        return False
+
+    def is_free(self, node: tree.Expression) -> bool:
+        """Say whether an expression does not depend on the sum."""
+        names = {one.name for one in descendants(node) if isinstance(one, tree.Name)}
+        return self.sum not in names and all(
+            self.is_free(self.lets[name]) for name in names & self.lets.keys()
+        )

@@ -31,10 +31,7 @@ class Argument:
     """One tensor of a kernel.
 
     Attributes:
-        shape: Its shape.
-        dtype: Its dtype.
         layout: Strides and offset of a view, None where it is contiguous.
-        place: Where it is.
         is_value: Whether it is one number on the host, which travels as a parameter.
         first_byte: Where in its buffer the binding begins; the layout's offset counts from there.
     """
@@ -55,17 +52,14 @@ class Argument:
 
     @classmethod
     def made(cls, spec: Spec, number: int) -> Argument:
-        """Return what buffer ``number`` holds."""
         return cls(spec.shape, spec.dtype, None, BindingResource("buffer", number))
 
     @property
     def size(self) -> int:
-        """Its number of elements."""
         return math.prod(self.shape)
 
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements from one index to the next along each axis."""
         return row_major(self.shape) if self.layout is None else self.layout[0]
 
     @property
@@ -79,11 +73,7 @@ class Argument:
         return bound_bytes(self.shape, self.dtype, self.layout)
 
     def within(self, largest: int) -> Argument:
-        """Return the same, bound from its first element on where that keeps to a limit.
-
-        Args:
-            largest: The bytes of a buffer from whose beginning a view may be bound.
-        """
+        """Return the same, bound from its first element on where that keeps to a limit."""
         if self.layout is None or self.bound_bytes <= largest:
             return self
         strides, offset = self.layout
@@ -101,7 +91,6 @@ class Argument:
 
 
 def bound_bytes(shape: Shape, dtype: DType, layout: Layout | None) -> int:
-    """Return the bytes of a tensor's buffer up to its last element, a multiple of 4."""
     size = math.prod(shape)
     if layout is None or size == 0:
         return device_bytes(size, dtype)

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.programs.program import (
     STATUS,
     ZEROS,
     Binding,
+    BindingResource,
     Dispatch,
     ParamBlock,
     ShaderModule,
@@ -20,6 +21,7 @@ from wgsl_kernels.backends.webgpu.programs.program import (
 )
 from wgsl_kernels.engine.environment.errors import ArgumentError, OutOfMemoryError
 from wgsl_kernels.engine.registry.registrations import announce_change
+from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-    from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Grid
+    from wgsl_kernels.backends.webgpu.programs.program import Grid
 
 FOLD = 65535
 """Workgroups along one axis of a grid; larger grids fold into two dimensions."""
@@ -65,13 +67,8 @@ class Composition:
     """How the text of a dispatch was composed.
 
     Attributes:
-        kernel: The kernel's name.
-        source: Its files.
         inputs: What the composer knows of its inputs.
-        outputs: The same of its outputs.
         attrs: Names of attributes, and of fields that ``params=`` returns.
-        options: The choices.
-        constants: Values of overrides.
         epilogue: What may follow in the dispatch.
         notes: Lines that `explain` prints with it.
     """
@@ -87,11 +84,7 @@ class Composition:
     notes: tuple[str, ...] = ()
 
     def composed(self) -> Composed:
-        """Return the text, composed anew unless some program has it.
-
-        Raises:
-            ShaderError: The source does not fit the tensors.
-        """
+        """Return the text, composed anew unless some program has it."""
 
         def make() -> Composed:
             return compose(
@@ -133,7 +126,6 @@ class Bound:
     """What the names of a text are bound to.
 
     Attributes:
-        arguments: Each tensor, by the name that the kernel gives it.
         partials: Where partial results are, and their bytes.
         windows: (offset, bytes) of the part of a tensor that this dispatch binds, by name; counted
             from its first byte.
@@ -146,6 +138,11 @@ class Bound:
     windows: Mapping[str, tuple[int, int]] | None = None
     numbers: Mapping[str, int] | None = None
     values: tuple[tuple[str, int], ...] = ()
+
+    def in_parts(self, number: int, nbytes: int) -> tuple[Bound, Spec]:
+        """Return the same with partial results in the buffer of that number, and its spec."""
+        bound = replace(self, partials=(BindingResource("buffer", number), nbytes))
+        return bound, Spec((-(-nbytes // 4),), "int32")
 
     def moved(self, place: Callable[[BindingResource], BindingResource]) -> Bound:
         """Return the same in other places: those that ``place`` gives for its own."""
@@ -263,11 +260,7 @@ def fold(total: int, most: int = 0) -> Grid:
 
 
 def grid_of(kernel: str, groups: Any) -> Grid:
-    """Return the workgroup counts that an author gave, one to three of them.
-
-    Raises:
-        ArgumentError: They are no whole numbers.
-    """
+    """Return the workgroup counts that an author gave: one to three whole numbers."""
     counts: Sequence[Any] = tuple(groups) if isinstance(groups, (tuple, list)) else ()
     try:
         whole = [int(one) for one in counts]

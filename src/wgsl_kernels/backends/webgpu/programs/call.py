@@ -5,15 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.instances import template_hash
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
+from wgsl_kernels.backends.webgpu.programs.building import PLAIN, Bound, Composition
+from wgsl_kernels.backends.webgpu.templates.template import hash_of
+from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.compose import Options
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.programs.program import Program
+    from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, ShapeClass
     from wgsl_kernels.engine.values.spec import Spec
 
 FACT_ENDINGS = ("_shape", "_strides", "_offset", "_size", "_dtype")
@@ -24,11 +31,6 @@ class ShaderCall:
     """One shader kernel for inputs of fixed specs.
 
     Attributes:
-        shader: The kernel.
-        names: What its inputs are called.
-        attrs: Its attributes.
-        outputs: What it makes.
-        output_names: What that is called.
         checks_loops: Whether it is to report where the adapter has ended its loops.
     """
 
@@ -41,7 +43,6 @@ class ShaderCall:
 
     @property
     def source(self) -> Source:
-        """The shader's files."""
         found = self.shader.source
         return found.checked if self.checks_loops else found
 
@@ -62,8 +63,34 @@ class ShaderCall:
         if any(field.name.endswith(FACT_ENDINGS) for struct in structs for field in struct.fields):
             facts.update({name: value for name, value in known.items() if name not in facts})
 
+    def composition(
+        self, inputs: Iterable[Operand], facts: Iterable[str], options: Options = PLAIN, **more: Any
+    ) -> Composition:
+        """Return how the kernel is composed for these inputs; ``more`` is as in `Composition`."""
+        outputs = self.output_operands()
+        return Composition(
+            self.kernel, self.source, tuple(inputs), outputs, tuple(facts), options, **more
+        )
+
+    def bound(self, arguments: Sequence[Argument | None]) -> Bound:
+        return Bound({**self.given(arguments), **self.made()}, numbers=self.numbers())
+
+    def choice(
+        self, candidates: Mapping[str, Candidate], shape_class: ShapeClass, work: int
+    ) -> Choice | None:
+        """Return the choice among configurations of a form's templates, None where there is one.
+
+        The call's files fill the templates' slots. The static configuration is the first.
+        """
+        if len(candidates) == 1:
+            return None
+
+        def read(path: str) -> str:
+            return hash_of([template_hash(path), *(one.text.text for one in self.source.files)])
+
+        return Choice(self.kernel, shape_class, candidates, next(iter(candidates)), read, work)
+
     def output_operands(self) -> tuple[Operand, ...]:
-        """Return what the composer needs to know of the outputs."""
         return tuple(
             [
                 Operand(name, spec.dtype, spec.ndim)
@@ -72,15 +99,16 @@ class ShaderCall:
         )
 
     def made(self) -> dict[str, Argument]:
-        """Return the outputs as the buffers of a program, by name."""
         pairs = zip(self.output_names, self.outputs, strict=True)
         return {name: Argument.made(spec, n) for n, (name, spec) in enumerate(pairs)}
 
     def given(self, arguments: Sequence[Argument | None]) -> dict[str, Argument]:
-        """Return the inputs that are there, by name."""
         pairs = zip(self.names, arguments, strict=True)
         return {name: one for name, one in pairs if one is not None}
 
     def numbers(self) -> dict[str, int]:
-        """Return the number of each input, by name."""
         return {name: n for n, name in enumerate(self.names)}
+
+
+Lowered = tuple["Program", Choice | None]
+"""A program, and what else there is in its place."""

@@ -37,17 +37,8 @@ def composition_of(
 ) -> Composition:
     """Return how a shader is composed for these tensors.
 
-    Args:
-        kernel: The kernel's name.
-        source: The shader.
-        arguments: The tensors, by the names that the shader gives them.
-        params: Fields of its parameters beside the tensors' facts.
-        constants: Values of its overrides.
-        whole: The tensors that it may not read as views.
-        notes: Lines that `explain` prints with it.
-
-    Raises:
-        ArgumentError: It writes none of the tensors.
+    ``params`` are the fields of its parameters beside the tensors' facts; the tensors in ``whole``
+    it may not read as views.
     """
     written = {one.name for one in source.variables.values() if one.access == "read_write"}
     inputs: list[Operand] = []
@@ -82,14 +73,8 @@ def own_dispatch(
 ) -> Dispatch:
     """Return a dispatch of one of the package's shaders, which takes these layouts as they are.
 
-    Args:
-        adapter: What it is for.
-        kernel: The kernel's name.
-        shader: The path among the package's shaders.
-        arguments: The tensors, by the names that the shader gives them.
-        params: Fields of its parameters beside the tensors' facts.
-        grid: The workgroup counts.
-        configuration: Values of its constants, if it is a template.
+    ``shader`` is a path among the package's; ``configuration`` has values of its constants, if it
+    is a template.
     """
     source = _OWN.find(shader, None, configuration)
     composition = composition_of(kernel, source, arguments, params=params)

@@ -46,9 +46,6 @@ class Binding:
     """One storage binding of a dispatch.
 
     Attributes:
-        name: What the shader calls it.
-        place: What it is bound to.
-        access: ``read`` or ``read_write``.
         first: The byte at which it begins.
         nbytes: Its bytes: up to the last element that may be read, whole elements of the shader.
         layout: Strides and offset where a view is read as it is, else None.
@@ -63,7 +60,6 @@ class Binding:
 
     @property
     def is_buffer(self) -> bool:
-        """Whether it is a buffer that the program makes."""
         return self.place.kind == "buffer"
 
     def __str__(self) -> str:
@@ -78,13 +74,7 @@ class Binding:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ShaderModule:
-    """A complete WGSL text with its source map; one with the same text and constants is equal.
-
-    Attributes:
-        composed: The text and what a dispatch of it needs to know.
-        constants: Values of its overrides.
-        digest: A hash of both.
-    """
+    """A complete WGSL text with its source map; one with the same text and constants is equal."""
 
     composed: Composed
     constants: tuple[tuple[str, float], ...]
@@ -98,12 +88,10 @@ class ShaderModule:
 
     @property
     def text(self) -> str:
-        """What the compiler gets."""
         return self.composed.text
 
     @property
     def source_map(self) -> SourceMap:
-        """Where each character of the text came from."""
         return self.composed.source_map
 
     def annotated(self) -> str:
@@ -134,9 +122,7 @@ class StatusReport(NamedTuple):
     """What the words of an error that a kernel reports are made of.
 
     Attributes:
-        kernel: The kernel's name.
         names: Its inputs; a report says which.
-        shapes: The shape of each tensor, by name.
         ended: What is found where the adapter has ended its loops.
     """
 
@@ -164,7 +150,6 @@ class ParamBlock:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether all runs have the same."""
         return not self.values and self.report is None
 
 
@@ -173,11 +158,8 @@ class Dispatch:
     """One dispatch.
 
     Attributes:
-        module: What it runs.
         grid: Workgroups along x, y and z.
         bindings: Its storage bindings, in the order of the text's.
-        params: Its parameters.
-        kernels: The kernels in it.
         accepts_prologue: The inputs, by name, for which maps may be computed in it.
         accepts_epilogue: Whether maps of what it writes may follow in it.
         cut: Why fusion stopped behind it, where a limit ended it.
@@ -213,16 +195,13 @@ class Dispatch:
 
     @property
     def reads(self) -> tuple[Binding, ...]:
-        """The bindings that are only read."""
         return tuple(one for one in self.bindings if one.access == "read")
 
     @property
     def writes(self) -> tuple[Binding, ...]:
-        """The bindings that are written."""
         return tuple(one for one in self.bindings if one.access != "read")
 
     def writes_to(self, place: BindingResource) -> bool:
-        """Say whether a place is bound that it writes."""
         return any(one.place == place for one in self.writes)
 
     @property
@@ -263,10 +242,8 @@ class Program:
     """Dispatches in order, on buffers that they make.
 
     Attributes:
-        dispatches: What runs.
         buffers: What it makes: results, and temporaries between dispatches.
         outputs: Which of the buffers are its results.
-        configuration: What was chosen for it.
         packed: The inputs that it reads contiguous: a view is copied for it first.
     """
 
@@ -275,11 +252,6 @@ class Program:
     outputs: tuple[int, ...]
     configuration: Configuration = ()
     packed: frozenset[int] = frozenset()
-
-    @property
-    def temporaries(self) -> tuple[Spec, ...]:
-        """The buffers that are no results."""
-        return tuple(one for n, one in enumerate(self.buffers) if n not in self.outputs)
 
     @property
     def chosen(self) -> dict[str, str]:
@@ -319,12 +291,4 @@ class Program:
         lines += [f"input {number} is read contiguous" for number in sorted(self.packed)]
         for number, one in enumerate(self.dispatches, start=1):
             lines.append(f"{number}. {one}")
-        return "\n".join(lines)
-
-    def show(self) -> str:
-        """Return everything with the texts, each line with its origin."""
-        lines = [str(self)]
-        for number, one in enumerate(self.dispatches, start=1):
-            lines += ["", f"// dispatch {number}, module {one.module.digest[:12]}"]
-            lines.append(one.module.annotated())
         return "\n".join(lines)

@@ -48,7 +48,6 @@ class Debugging:
     """The switch on a backend's device.
 
     Attributes:
-        device: The device, None before there is one.
         faults: What was found and nobody has read yet.
     """
 
@@ -63,13 +62,11 @@ class Debugging:
         config.follow("debug", self.follow, self.settle)
 
     def attach(self, device: Device) -> None:
-        """Go on with another device, as after a loss."""
         self.device, self._plain = device, None
         self._writers.clear()
         self.follow()
 
     def follow(self) -> None:
-        """Begin or end, as the switch is."""
         on, device = config.is_anywhere("debug"), self.device
         if device is None:
             return
@@ -90,11 +87,7 @@ class Debugging:
                 self._writers.clear()
 
     def settle(self) -> None:
-        """Run what this thread has deferred, and tell what nobody has read: the block ends.
-
-        Raises:
-            KernelFault: A dispatch did what it must not.
-        """
+        """Run what this thread has deferred, and tell what nobody has read: the block ends."""
         if self._plain is not None and config.is_on("debug", context.current()):
             noted, self._noted.arrays = getattr(self._noted, "arrays", []), []
             for one in reversed(noted):  # the last first: what it needs is fused with it
@@ -219,7 +212,6 @@ def said(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _number(type_: str, word: int) -> str:
-    """Return the number of a type that a word of the log is."""
     if type_ == "bool":
         return "true" if word else "false"
     (value,) = struct.unpack(_FORMATS[type_], struct.pack("<I", word))
@@ -236,14 +228,7 @@ _FLOATS: Mapping[str, type[np.floating[Any]]] = {"f32": np.float32, "f16": np.fl
 def nan_finding(
     device: Device, origin: tuple[Program, Dispatch], storages: Sequence[Storage], called: str
 ) -> Finding | None:
-    """Return where a dispatch that ran has written NaN though all that it read is finite.
-
-    Args:
-        device: The device.
-        origin: The program and the dispatch.
-        storages: Its buffers.
-        called: The Python line that called the op.
-    """
+    """Return where a dispatch has written NaN though all that it read is finite."""
     program, dispatch = origin
     given: list[np.ndarray[Any, Any]] = []
     made: list[tuple[str, np.ndarray[Any, Any]]] = []
@@ -265,7 +250,9 @@ def nan_finding(
         word = f"u{values.itemsize}"  # a half of the word is a NaN, too
         bad &= values.view(word) != POISON >> 32 - 8 * values.itemsize
         if bad.any() and all(np.isfinite(one).all() for one in given):
-            return _described(dispatch, name, int(np.argmax(bad)), called)
+            what = f"{name}[{int(np.argmax(bad))}] is NaN, and all that the kernel reads is finite"
+            kernel = " + ".join(dispatch.kernels)
+            return _placed(dispatch, Finding("nan-result", f"{what}. Called at {called}.", kernel))
     return None
 
 
@@ -291,11 +278,6 @@ def _float_types(dispatch: Dispatch) -> list[type[np.floating[Any]] | None]:
     types = {int(number): aliases.get(name, name) for number, name in _BOUND.findall(composed.text)}
     slots = [one for one in composed.bindings if one.role != "params"]
     return [_FLOATS.get(types.get(one.number, "")) for one in slots]
-
-
-def _described(dispatch: Dispatch, name: str, at: int, called: str) -> Finding:
-    words = f"{name}[{at}] is NaN, and all that the kernel reads is finite. Called at {called}."
-    return _placed(dispatch, Finding("nan-result", words, " + ".join(dispatch.kernels)))
 
 
 def _placed(dispatch: Dispatch | None, finding: Finding) -> Finding:

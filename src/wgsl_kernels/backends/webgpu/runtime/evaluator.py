@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import cut
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup, is_pending_input
 from wgsl_kernels.backends.webgpu.fusion.groups import lower_group
@@ -56,9 +56,7 @@ class Evaluator:
     def make(self, root: GpuArray, why: str) -> None:
         """Make ``root`` an ordinary array, and with it what else its dispatches write.
 
-        Args:
-            root: A deferred array.
-            why: Why it cannot stay deferred, for `explain`.
+        ``why`` it cannot stay deferred is for `explain`.
 
         Raises:
             OutOfMemoryError, DeviceLostError: It cannot be made; it stays deferred. The message
@@ -95,7 +93,6 @@ class Evaluator:
                 device.cause = before
 
     def note(self, array: GpuArray) -> None:
-        """Count a deferred array of a kernel that is no map."""
         self.fusible_kernels.note(array)
 
     def retire(self, launch: Any) -> None:
@@ -108,7 +105,6 @@ class Evaluator:
         self._runs.drop(lambda key, _: key[0] in retired or not retired.isdisjoint(key[1][0]))
 
     def make_deferred(self) -> None:
-        """Make what this thread has deferred; what cannot be made is left to whoever needs it."""
         self.fusible_kernels.make_deferred()
 
     def _run_group(self, device: Device, root: GpuArray) -> None:
@@ -223,8 +219,8 @@ class Evaluator:
             parts.append((part, *found))
         if not fits or self.is_too_large(device, group):
             return None
-        lowered = lower_group(group, parts, device)
-        return GroupRun(Loaded(device, lowered.program), lowered.nodes)
+        program, nodes = lower_group(group, parts, device)
+        return GroupRun(Loaded(device, program), nodes)
 
     def is_new(self, key: Any, cost: int = 1) -> bool:
         """Say whether a structure is not to be fused yet: new ones beyond a number must recur."""
@@ -233,7 +229,6 @@ class Evaluator:
         return not self.seen.may_be_early(self.session.open().recorded, cost)
 
     def is_too_large(self, device: Device, group: FusionGroup) -> bool:
-        """Say whether an array of a group is above the binding limit."""
         arrays = (*group.leaves, *group.nodes)
         largest = device.largest_binding
         return any(

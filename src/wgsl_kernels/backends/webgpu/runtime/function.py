@@ -27,11 +27,7 @@ if TYPE_CHECKING:
 
 
 def check_arrays(name: str, results: list[Any]) -> None:
-    """Refuse what is no array.
-
-    Raises:
-        ArgumentError: One is none.
-    """
+    """Refuse what is no array."""
     for one in results:
         if not isinstance(one, GpuArray):
             kind = type(one).__name__
@@ -41,11 +37,7 @@ def check_arrays(name: str, results: list[Any]) -> None:
 
 
 def check_results(name: str, results: list[GpuArray], outputs: tuple[Spec, ...]) -> None:
-    """Refuse arrays of other shapes or dtypes than the signature says.
-
-    Raises:
-        ArgumentError, ShapeError, DTypeError: Count, shape or dtype differs.
-    """
+    """Refuse arrays of other shapes or dtypes than the signature says."""
     if len(results) == len(outputs) == 1:
         one, spec = results[0], outputs[0]
         if one.shape == spec.shape and one.dtype == spec.dtype:
@@ -94,8 +86,6 @@ class FunctionProgram(NamedTuple):
     """The program of a function for inputs of certain layouts.
 
     Attributes:
-        program: Its dispatches.
-        results: Where its results are.
         constants: Values that it computed of shapes and attributes; the program's inputs behind
             the function's own, put on the device for each run.
         checks: What looks at values at each run.
@@ -148,9 +138,6 @@ class FunctionCall:
     dispatches is a program from then on. The library's own repeat unless their registration says
     that they do not; a user's repeats once it has promised so in a run. Any other function is
     called each time.
-
-    Attributes:
-        repeats: Whether it does.
     """
 
     def __init__(
@@ -206,7 +193,6 @@ class FunctionCall:
         return found
 
     def _run(self, gpu: Any, arrays: Sequence[Any]) -> list[Any]:
-        """Run the function, symbolically or on arrays."""
         try:
             found = self._func(gpu, *arrays, **self._keywords)
         except OutOfMemoryError:

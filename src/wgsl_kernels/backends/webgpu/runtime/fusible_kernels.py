@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.groups.groups import AFTER, prefix_of
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.composing.groups import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, cut
 from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, FusionGroup, cost_of
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
@@ -65,7 +65,6 @@ what runs, or what a group is as a part of that kernel; False where it cannot be
 
 
 def bytes_of_group(found: GroupRun | Fused | bool) -> int:
-    """Return about how many bytes an entry takes."""
     if isinstance(found, GroupRun):
         return 1500 + (bytes_of_loaded(found.loaded) if found.leaves is None else 0)
     return 3000
@@ -124,7 +123,6 @@ class FusibleKernels:
             self.evaluator.make(one, f"at most {DEFERRED_MAX} kernels but maps are deferred")
 
     def make(self, device: Device, fusible: GpuArray) -> None:
-        """Make the array of a kernel, with the maps before it."""
         while True:
             before = self.before(device, fusible)
             if before is not None:
@@ -334,7 +332,6 @@ def _maps(
 
 
 def _leaves(before: dict[int, tuple[Fused, FusionGroup]]) -> list[GpuArray]:
-    """Return the arrays that groups read, in order."""
     return [group.leaves[~ref] for one, group in before.values() for ref in one.part.leaves]
 
 

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, GpuArray, Tail, device_bytes
-from wgsl_kernels.backends.webgpu.devices.caches import DeviceCache
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.graph import (
     COST_MAX,
     PENDING_BYTES,
@@ -17,8 +17,7 @@ from wgsl_kernels.backends.webgpu.fusion.graph import (
 from wgsl_kernels.backends.webgpu.fusion.splice import splice
 from wgsl_kernels.backends.webgpu.programs.arguments import same_buffers
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionCall, UndecidedError
-from wgsl_kernels.backends.webgpu.runtime.loaded_kernel import LoadedKernel, bytes_of_entry
-from wgsl_kernels.backends.webgpu.runtime.runner import Loaded
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, LoadedKernel, bytes_of_entry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered
     from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
@@ -213,11 +212,7 @@ class KernelLaunch:
     ) -> tuple[Loaded | None, bool]:
         """Return the program fused with ``maps``, and whether it stays the same for such arrays.
 
-        Args:
-            device: The device.
-            arrays: The kernel's inputs; those that maps stand for are pending.
-            maps: The groups.
-            leaves: The arrays that the groups read, in order.
+        The inputs that maps stand for are pending; ``leaves`` are the arrays that the groups read.
 
         Returns:
             None for the program of a function that has none for such arrays, or none that takes
@@ -244,9 +239,8 @@ class KernelLaunch:
     def key_of(self, arrays: Sequence[Any], prologues: Collection[int] = ()) -> Any:
         """Return what tells programs apart; None: the tuner is to be asked by a run on arrays.
 
-        Args:
-            arrays: The inputs; a shader's are on the device, or are to be taken for different ones.
-            prologues: The inputs that groups stand for.
+        A shader's inputs are on the device, or are to be taken for different ones; groups stand for
+        those in ``prologues``.
         """
         states: list[Any] = []
         for array in arrays:
@@ -272,11 +266,9 @@ class KernelLaunch:
         return self.key_of(arrays)
 
     def run_loaded(self, loaded: Loaded, inputs: Sequence[Any]) -> list[Storage]:
-        """Run a program on inputs of its layouts."""
         return loaded.run(self.resident(loaded, inputs))
 
     def resident(self, loaded: Loaded, inputs: Sequence[Any]) -> Sequence[Any]:
-        """Return a program's inputs on its device, copies of the views that it reads contiguous."""
         given = inputs
         if loaded.packed:
             given = [*inputs]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
 from wgsl_kernels.backends.webgpu.composing.text.long_loops import ENDED
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import STATUS_BYTES
+from wgsl_kernels.backends.webgpu.fusion.splice import takes_epilogue
+from wgsl_kernels.backends.webgpu.tuning.tuner import WORTH, is_asked
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.environment.origin import call_line
 from wgsl_kernels.engine.values.indices import out_of_range
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.fusion.splice import Maps
     from wgsl_kernels.backends.webgpu.programs.program import (
         Binding,
         BindingResource,
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
         Program,
         StatusReport,
     )
+    from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram, Unfused
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
 SPECIAL = ("zeros", "status")
 """Places that are neither inputs nor buffers of a program."""
@@ -40,8 +45,6 @@ class LoadedDispatch:
     """One dispatch on a device.
 
     Attributes:
-        dispatch: What it is.
-        ready: The same, looked up.
         places: Where its bindings are: input ``n``, or buffer ``~n``.
         special: The bindings that are neither, by position.
         changes: Whether parameters or special bindings differ from run to run.
@@ -64,11 +67,7 @@ class Loaded:
     """A program on a device; its pipelines are made when it first runs.
 
     Attributes:
-        program: What it runs.
-        device: Where.
         packed: The inputs that are read contiguous.
-        bound: The inputs that are bound.
-        written: The inputs that are written.
         makes_one: Whether it is one dispatch with one result, which `make` runs.
     """
 
@@ -112,11 +111,7 @@ class Loaded:
         )
 
     def compile(self) -> None:
-        """Make the pipelines.
-
-        Raises:
-            ShaderError: A text does not compile; the message shows the author's line.
-        """
+        """Make the pipelines."""
         self._steps = _steps(self.device, self.program)
         self._only = self._steps[0] if self.makes_one else None
         if self._only is not None:
@@ -149,10 +144,7 @@ class Loaded:
         return made
 
     def run(self, inputs: Sequence[Any]) -> list[Storage]:
-        """Run the program; return its results.
-
-        The inputs that are bound are on the device, with the layouts that the program is for.
-        """
+        """Run the program; return its results. Inputs are as for `make`."""
         device = self.device
         buffers: list[Any] = [None] * (len(self._nbytes) + 1)  # one more for what is special
         allocate = device.pool.allocate
@@ -310,3 +302,58 @@ def binding_range(device: Device, binding: Binding) -> tuple[int, int]:
     if binding.place.kind == "zeros":
         return 0, min(binding.nbytes, device.spare.capacity)
     return binding.first, binding.nbytes
+
+
+# What a launch keeps for the layouts of its inputs: a program, and the variants of it.
+
+
+class LoadedKernel:
+    """A kernel's program on a device, and those of the variants that may run in its place.
+
+    Attributes:
+        choice: The variants, the program's own among them; None where there is but one.
+        function: Of a function's program what there is beside one new contiguous result.
+        unfused: Where maps are in it, the program without these and they: others can follow.
+    """
+
+    __slots__ = ("choice", "function", "has_choice", "loaded", "others", "unfused")
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        choice: Choice | None = None,
+        function: FunctionProgram | None = None,
+        unfused: Unfused | None = None,
+    ) -> None:
+        self.loaded = loaded
+        self.choice = choice
+        self.has_choice = choice is not None
+        self.function = function
+        self.unfused = unfused
+        self.others: dict[str, Loaded] = {}
+
+    def base(self, maps: Maps) -> tuple[Program, Maps]:
+        """Return the program that maps are to be fused into, and all that are to be."""
+        if self.unfused is None or maps.epilogue is None:
+            return self.loaded.program, maps
+        program, own = self.unfused
+        both = own.then(maps.epilogue, keeps=maps.keeps)
+        return program, replace(maps, epilogue=both, keeps=False)
+
+    @property
+    def takes_epilogue(self) -> bool:
+        """Whether maps of its one result can be fused into it."""
+        return takes_epilogue(self.loaded.program if self.unfused is None else self.unfused.program)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the tuner is to be asked: there is a choice, and it is worth measuring."""
+        return self.choice is not None and (self.choice.work >= WORTH or is_asked())
+
+
+def bytes_of_entry(entry: LoadedKernel | Literal[False]) -> int:
+    """Return about how many bytes an entry takes; False: there is no program."""
+    if entry is False:
+        return 500
+    constants = () if entry.function is None else entry.function.constants
+    return 1000 + bytes_of_loaded(entry.loaded) + sum([values.nbytes for values, _ in constants])

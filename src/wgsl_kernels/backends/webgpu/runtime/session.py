@@ -14,53 +14,27 @@ if TYPE_CHECKING:
 
 
 class Making(Protocol):
-    """Makes deferred arrays."""
+    """Makes deferred arrays; see `Evaluator`."""
 
-    def make(self, root: GpuArray, why: str) -> None:
-        """Make a deferred array an ordinary one."""
-
-    def note(self, array: GpuArray) -> None:
-        """Count a deferred array of a kernel that is no map."""
-
-    def retire(self, launch: Any) -> None:
-        """Forget the groups with a launch whose registration has changed."""
-
+    def make(self, root: GpuArray, why: str) -> None: ...
+    def note(self, array: GpuArray) -> None: ...
+    def retire(self, launch: Any) -> None: ...
     def make_deferred(self) -> None: ...
 
 
 class Session(Protocol):
-    """One backend."""
+    """One backend; see `WebGpuBackend`."""
 
     @property
-    def tuner(self) -> Tuner:
-        """What chooses among variants."""
-
+    def tuner(self) -> Tuner: ...
     @property
-    def evaluator(self) -> Making:
-        """What makes deferred arrays."""
-
-    def open(self) -> Device:
-        """Return the device; a new one if there is none or it was lost."""
-
-    def fusion(self) -> str:
-        """Return what `config.fusion` says here."""
-
-    def check_size(self, spec: Spec) -> None:
-        """Refuse an array beyond the device or the limit."""
-
-    def make_resident(self, array: GpuArray, why: str = "") -> None:
-        """Have the array's elements on the device."""
-
-    def contiguous(self, array: GpuArray) -> GpuArray:
-        """Return the array contiguous; a copy is remembered."""
-
-    def copy(self, array: GpuArray) -> GpuArray:
-        """Return a contiguous copy of an array on the device."""
-
+    def evaluator(self) -> Making: ...
+    def open(self) -> Device: ...
+    def fusion(self) -> str: ...
+    def check_size(self, spec: Spec) -> None: ...
+    def make_resident(self, array: GpuArray, why: str = "") -> None: ...
+    def contiguous(self, array: GpuArray) -> GpuArray: ...
+    def copy(self, array: GpuArray) -> GpuArray: ...
     def upload(self, values: Array, spec: Spec) -> GpuArray: ...
-
-    def download(self, array: GpuArray, spec: Spec) -> Array:
-        """Return the values as a new array."""
-
-    def fill(self, array: GpuArray, words: Words) -> None:
-        """Record that all elements of a new array become one number."""
+    def download(self, array: GpuArray, spec: Spec) -> Array: ...
+    def fill(self, array: GpuArray, words: Words) -> None: ...

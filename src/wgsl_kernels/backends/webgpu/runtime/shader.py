@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
+from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
 from wgsl_kernels.backends.webgpu.fusion.graph import HEAVY, LIGHT
-from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, prologues
-from wgsl_kernels.backends.webgpu.lowering.lower import lower, must_check_loops
-from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, reads_of
-from wgsl_kernels.backends.webgpu.modules.eligible import can_wait, is_light, is_plain
+from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, lower_free, prologues
+from wgsl_kernels.backends.webgpu.lowering.map import lower_map
+from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
+from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
+from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, lower_window, reads_of
+from wgsl_kernels.backends.webgpu.modules.source import can_wait, is_light, is_plain
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
-    from wgsl_kernels.backends.webgpu.programs.choices import Lowered
+    from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Program
-    from wgsl_kernels.engine.values.spec import Spec
 
 UNKNOWN_READS = 4
 """How often a free kernel is taken to read each element."""
@@ -34,8 +36,6 @@ class ShaderLowering:
     """One call of a shader kernel, with its form.
 
     Attributes:
-        call: The kernel and what it is called with.
-        form: Its form.
         is_ours: Whether it is one of the library's own.
         cost, accepts_prologue, accepts_epilogue, reads: As those of a `KernelLaunch`.
     """
@@ -69,11 +69,24 @@ class ShaderLowering:
             self.reads = 2
 
     def lower(self, arrays: Sequence[Any], device: Device, variant: str | None = None) -> Lowered:
-        """Return the kernel's program for the layouts of these arrays."""
+        """Return the program for the layouts of these arrays, and what may run in its place."""
         arguments = arguments_of(arrays, device.largest_binding)
+        call, form = self.call, self.form
         if self._lowering is not None:
-            return self._lowering(self.call, arguments, device), None
-        return lower(self.form, self.call, arguments, device, variant, same_buffers(arrays))
+            return self._lowering(call, arguments, device), None
+        if self._must_check_loops(device):
+            call = replace(call, checks_loops=True)
+        if form == "map":
+            return lower_map(call, arguments, device, same_buffers(arrays)), None
+        if form in _ONE_WAY:
+            return _ONE_WAY[form](call, arguments, device), None
+        return _SEVERAL[form](call, arguments, device, variant)
+
+    def _must_check_loops(self, device: Device) -> bool:
+        """Say whether the adapter may end loops of an author's kernel, which has to report it."""
+        if self.is_ours or not device.policy.ends_loops:
+            return False
+        return bool(long_loops(self.call.shader.source, self.form))
 
     def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
         """Say whether the kernel may run later than it is called, on arrays of these layouts.
@@ -83,7 +96,7 @@ class ShaderLowering:
         outputs, largest = self.call.outputs, device.largest_binding
         if len(outputs) != 1 or outputs[0].size == 0 or not can_wait(self.call.shader.source):
             return False
-        if must_check_loops(self.call, self.form, device):
+        if self._must_check_loops(device):
             return False
         if self.form != "map":
             present = [one for one in arguments_of(arrays, largest) if one is not None]
@@ -94,10 +107,23 @@ class ShaderLowering:
         return all(Argument.of(one, n).bound_bytes <= largest for n, one in enumerate(arrays))
 
     def kind_of(self, arrays: Sequence[Any]) -> Kind | None:
-        """Return a map as a part of a fused shader; None where it runs by itself."""
+        """Return a map as a part of fused shaders, None where it must run by itself.
+
+        It must where part of its text could not be read, where it reports errors, asks for the rank
+        or the layout of a tensor, or declares variables, overrides or features of its own.
+        """
         call = self.call
-        names = call.names, arrays, call.outputs, call.output_names
-        return kind_of(call.shader, *names, call.attrs)
+        source, outputs = call.shader.source, call.outputs
+        if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(call.shader):
+            return None
+        dtypes = tuple(one.dtype for one in arrays)
+        fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
+        if any(one.name.endswith(_FACTS) and one.name not in call.attrs for one in fields):
+            return None
+        given = tuple(one.name for one in fields)
+        made = call.output_names[0], outputs[0].dtype
+        key = (source.digest, call.names, dtypes, *made)
+        return Kind(call.kernel, source, call.names, dtypes, *made, given, key)
 
     def fixed(self, arrays: Sequence[Any]) -> dict[str, Any]:
         """Return the facts that fill a map's attributes."""
@@ -106,33 +132,10 @@ class ShaderLowering:
         return facts
 
 
+_ONE_WAY: dict[Form, Callable[..., Program]] = {"free": lower_free, "window": lower_window}
+_SEVERAL: dict[Form, Callable[..., Lowered]] = {"reduce": lower_reduce, "scan": lower_scan}
 _LAYOUT_FACTS = ("_strides", "_offset")
 _FACTS = ("_shape", "_size", *_LAYOUT_FACTS)
-
-
-def kind_of(
-    shader: ShaderKernel,
-    names: tuple[str, ...],
-    arrays: Sequence[Any],
-    outputs: Sequence[Spec],
-    output_names: Sequence[str],
-    attrs: Mapping[str, Any],
-) -> Kind | None:
-    """Return a map as a part of fused shaders, None where it must run by itself.
-
-    It must where part of its text could not be read, where it reports errors, asks for the rank
-    or the layout of a tensor, or declares variables, overrides or features of its own.
-    """
-    source = shader.source
-    if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(shader):
-        return None
-    dtypes = tuple(one.dtype for one in arrays)
-    fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
-    if any(one.name.endswith(_FACTS) and one.name not in attrs for one in fields):
-        return None
-    given = tuple(one.name for one in fields)
-    key = (source.digest, names, dtypes, output_names[0], outputs[0].dtype)
-    return Kind(shader.name, source, names, dtypes, output_names[0], outputs[0].dtype, given, key)
 
 
 def _asks_for_layout(shader: ShaderKernel) -> bool:

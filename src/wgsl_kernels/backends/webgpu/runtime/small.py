@@ -82,10 +82,7 @@ class HostKernel:
 
 
 def host_kernel(
-    kernel: Kernel,
-    inputs: Sequence[Any],
-    attrs: dict[str, Any],
-    outputs: tuple[Spec, ...] | None,
+    kernel: Kernel, inputs: Sequence[Any], attrs: dict[str, Any], outputs: tuple[Spec, ...] | None
 ) -> HostKernel | None:
     """Return what runs the kernel on the host where it can, None where it never can."""
     found = exact_for(kernel)

@@ -41,8 +41,6 @@ class DispatchWatch:
     """What the dispatches of a block noted.
 
     Attributes:
-        events: What they did wrong, in order.
-        dispatches: All that ran.
         refused: Those whose watching text does not compile, with the compiler's words.
     """
 
@@ -53,12 +51,7 @@ class DispatchWatch:
 
 @contextmanager
 def watching(device: Device, *, poison: int | None = None) -> Iterator[DispatchWatch]:
-    """Have all dispatches of a block watch themselves; each is waited for.
-
-    Args:
-        device: The device.
-        poison: The word with which new memory is filled, so that what nobody writes shows.
-    """
+    """Have all dispatches of a block watch themselves; new memory is filled with ``poison``."""
     seen = DispatchWatch()
     plain = device.run
     own = vars(device)
@@ -89,8 +82,6 @@ class Guards:
     """The memory of a block, and behind each buffer a zone that nobody may write.
 
     Attributes:
-        device: Where.
-        word: What it was filled with.
         storages: The buffers, each with its own bytes.
     """
 
@@ -137,26 +128,15 @@ def poisoned(device: Device, word: int) -> Iterator[Guards]:
 def allocate_poisoned(
     device: Device, word: int, nbytes: int, label: str = "", what: str = ""
 ) -> Storage:
-    """Return memory of the pool, filled with a word."""
     storage = type(device.pool).allocate(device.pool, nbytes, label, what)
     device.upload(storage, 0, np.full(storage.capacity // 4, word, np.uint32))
     return storage
 
 
 def watch_run(
-    device: Device,
-    plain: Callable[[Any, Any], None],
-    ready: Ready,
-    storages: Sequence[Storage],
+    device: Device, plain: Callable[[Any, Any], None], ready: Ready, storages: Sequence[Storage]
 ) -> DispatchWatch:
-    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
-
-    Args:
-        device: The device.
-        plain: Its own way to run one.
-        ready: The dispatch, with its program.
-        storages: Its buffers.
-    """
+    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted."""
     assert ready.origin is not None
     _, dispatch = ready.origin
     seen = DispatchWatch(dispatches=[dispatch])

@@ -35,12 +35,8 @@ class ConfigurationConstant:
     """One configuration constant.
 
     Attributes:
-        name: Its name.
         chooser: Who chooses its value: the tuner, or what the arrays are.
-        default: The value in its declaration.
         values: Those that it may take; those that are tried of one that takes any from a least on.
-        text: The file that declares it.
-        begin: Where its name stands there.
         least: Of one that takes any integer from a least on, that one.
     """
 

@@ -42,7 +42,6 @@ _NEEDED = re.compile(r"\bCoords_\w+")
 
 
 def _members(module: tree.Module) -> Iterator[str]:
-    """Yield the fields of ``params`` that a text reads, each once."""
     names: Iterable[str] = dict.fromkeys(
         one.member.name
         for one in descendants_of(module)

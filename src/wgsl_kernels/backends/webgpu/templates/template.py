@@ -54,10 +54,8 @@ class TemplateModule:
     """A template with its slots filled and its configuration in place: plain WGSL.
 
     Attributes:
-        module: The tree.
         text: What it says, each place of which leads to its author's.
         configuration: All constants' values, the defaults among them.
-        hash: A digest of the text.
     """
 
     module: LinkedModule
@@ -72,7 +70,6 @@ class Template:
 
     Attributes:
         texts: The files by where they are: the template's, the slots' and all that these import.
-        root: The template.
         slots: The module that takes the place of the defaults, None for the defaults alone.
     """
 
@@ -109,19 +106,12 @@ class Template:
 
     @property
     def tuned(self) -> tuple[str, ...]:
-        """The constants that the tuner chooses."""
         return tuple([name for name, one in self.constants.items() if one.chooser == "tune"])
 
     def configurations(
-        self,
-        given: Configuration = _NONE,
-        rules: tuple[Callable[[Configuration], bool], ...] = (),
+        self, given: Configuration = _NONE, rules: tuple[Callable[[Configuration], bool], ...] = ()
     ) -> Iterator[Configuration]:
-        """Yield what the tuner may choose, with what is ``given``, by rules that all must hold.
-
-        Raises:
-            ArgumentError: ``given`` is not as declared.
-        """
+        """Yield what the tuner may choose, with what is ``given``, by rules that all must hold."""
         self.check(given)
         tuned = [self.constants[name] for name in self.tuned if name not in given]
         for values in itertools.product(*(one.values for one in tuned)):
@@ -135,11 +125,7 @@ class Template:
         return {name: given.get(name, one.default) for name, one in self.constants.items()}
 
     def check(self, given: Configuration) -> None:
-        """Refuse a configuration that is not as declared.
-
-        Raises:
-            ArgumentError: A name is not declared, or a value is none of those declared.
-        """
+        """Refuse names that are not declared, and values that are none of those declared."""
         for name, value in given.items():
             one = self.constants.get(name)
             if one is None:
@@ -155,7 +141,6 @@ class Template:
 
     @functools.cached_property
     def slot_texts(self) -> tuple[Text, ...]:
-        """The modules of defaults."""
         return tuple(text for path, text in self.texts if path != self.slots and is_slots(text))
 
     def module(

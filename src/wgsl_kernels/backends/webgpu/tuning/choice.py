@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -40,9 +40,7 @@ class Choice:
     """What is chosen once per process, adapter and class of shapes.
 
     Attributes:
-        kernel: The kernel's name.
         shape_class: Small numbers and short words that tell apart what may want another variant.
-        candidates: The variants that can run, by name.
         static: The one that is taken unless another is known to be faster.
         hash_of: Returns the hash of a template's files, the kernel's among them; called once for
             each template, where files are read or written.
@@ -55,19 +53,18 @@ class Choice:
     static: str
     hash_of: Callable[[str], str]
     work: float = 0.0
-    names: tuple[str, ...] = field(init=False)
-    key: Key = field(init=False)
-    """What tells choices apart within a process, where an edited kernel keeps its choices."""
 
-    def __post_init__(self) -> None:
-        """Make names and key once."""
-        names = tuple(self.candidates)
-        object.__setattr__(self, "names", names)
-        object.__setattr__(self, "key", (self.kernel, self.shape_class, names))
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.candidates)
+
+    @functools.cached_property
+    def key(self) -> Key:
+        """What tells choices apart within a process, where an edited kernel keeps its choices."""
+        return self.kernel, self.shape_class, self.names
 
     @property
     def label(self) -> str:
-        """What it is called in files."""
         words = " ".join(map(str, self.shape_class))
         return f"{self.kernel} {words}: {', '.join(self.names)}"
 
@@ -89,12 +86,7 @@ class Choice:
         }
 
     def named(self, entry: Mapping[str, Any] | None, level: int = logging.INFO) -> str | None:
-        """Return the variant that an entry of a file is about; None, and say so, if none of these.
-
-        Args:
-            entry: The entry, if there is one.
-            level: How loud it is said.
-        """
+        """Return the variant that a file's entry is about; None, said at ``level``, if none."""
         if entry is None:
             return None
         for name, own in self.entries.items():

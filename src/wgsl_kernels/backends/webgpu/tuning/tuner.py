@@ -14,7 +14,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.tuning.measuring import fastest_of, least_seconds, seconds_of
 from wgsl_kernels.backends.webgpu.tuning.tuning_file import (
     Entries,
     TuningFile,
@@ -24,6 +23,7 @@ from wgsl_kernels.backends.webgpu.tuning.tuning_file import (
 )
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.context import current
+from wgsl_kernels.engine.environment.errors import DeviceLostError, WgslKernelsError
 from wgsl_kernels.engine.environment.progress import busy
 
 if TYPE_CHECKING:
@@ -32,6 +32,13 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key
+
+ROUNDS = 5
+GAIN = 0.95
+"""A variant replaces the static one if it takes at most this part of its time."""
+
+HOPELESS = 2.0
+"""A variant that takes this many times the best after one round is not measured again."""
 
 WORTH = 1 << 18
 """Multiply-adds or elements below which nothing is measured: the dispatch itself costs more."""
@@ -57,7 +64,6 @@ class Measurement:
     """What was measured for one choice.
 
     Attributes:
-        choice: The choice.
         chosen: The variant that is taken from now on, or by the next process.
         seconds: The least time of each variant that ran.
     """
@@ -99,12 +105,7 @@ def is_asked() -> bool:
 
 @dataclass
 class Tuner:
-    """The choices for one adapter.
-
-    Attributes:
-        open: Returns the device.
-        measured: What was measured in this process, in order.
-    """
+    """The choices for one adapter."""
 
     open: Callable[[], Device]
     measured: list[Measurement] = field(default_factory=list[Measurement])
@@ -240,7 +241,6 @@ class Tuner:
         return self._file
 
     def _is_on(self, device: Device) -> bool:
-        """Say whether choices are measured along the way; by default not on a software adapter."""
         wanted = config.tuning
         is_on = wanted == "on" or (wanted == "auto" and device.policy.measures_while_working)
         return is_on and self._spent <= ALONG_THE_WAY
@@ -278,12 +278,8 @@ class Tuner:
     ) -> str:
         """Return the fastest variant, and keep it; what is cut short is not kept.
 
-        Args:
-            device: The device.
-            choice: The variants; others have to beat the static one.
-            run: Runs a variant.
-            seconds: The most that comparing takes, first runs apart.
-            end: When to begin no further first run, which may compile, by ``perf_counter``.
+        Other variants have to beat the static one. Comparing takes ``seconds`` at most, first runs
+        apart; no further first run, which may compile, begins after ``end`` by ``perf_counter``.
         """
         static = choice.static
         self._is_measuring = True
@@ -315,3 +311,58 @@ class _TuningRequest:
 
 def _is_watched(device: Device) -> bool:
     return device.is_profiling or device.notes is not None
+
+
+# Comparing variants by the device's clock.
+
+
+def least_seconds(
+    device: Device, names: list[str], run: Callable[[str], object], budget: float
+) -> dict[str, float]:
+    """Return the least seconds of each variant; none where they take too long to compare.
+
+    Each ran before: a driver may compile within the first run.
+    """
+    seconds: dict[str, float] = {}
+    spent = 0.0
+    left = names
+    for turn in range(ROUNDS):
+        for name in left:
+            if spent > budget:
+                return seconds if turn else {}
+            took = seconds_of(device, run, name)
+            if took is not None:
+                spent += took
+                seconds[name] = min(took, seconds.get(name, took))
+        least = min(seconds.values(), default=0.0)
+        left = [name for name in left if seconds.get(name, least) <= HOPELESS * least]
+    return seconds
+
+
+def seconds_of(device: Device, run: Callable[[str], object], name: str) -> float | None:
+    """Return the seconds of one run by the device's clock, else by ours; None where it fails."""
+    try:
+        device.wait()
+        start = time.perf_counter()
+        device.profile(on=True)
+        try:
+            run(name)
+            nanoseconds = sum(row.nanoseconds or 0 for row in device.take_timings())
+        finally:
+            device.profile(on=False)
+        device.wait()
+        wall = time.perf_counter() - start
+    except DeviceLostError:
+        raise
+    except WgslKernelsError as error:
+        _logger.info("variant %s cannot run: %s", name, error)
+        return None
+    return nanoseconds / 1e9 if nanoseconds else wall
+
+
+def fastest_of(seconds: Mapping[str, float], static: str) -> str:
+    """Return the fastest variant, but the static one where that is almost as fast."""
+    if static not in seconds:
+        return static
+    fastest = min(seconds, key=lambda name: seconds[name])
+    return fastest if seconds[fastest] <= GAIN * seconds[static] else static

@@ -59,7 +59,6 @@ class TuningFile:
         self._found: Entries | None = None
 
     def find(self, key: str) -> dict[str, Any] | None:
-        """Return the choice remembered for ``key``."""
         if self._found is None:
             self._found = _read(self.file)
         return self._found.get(key)

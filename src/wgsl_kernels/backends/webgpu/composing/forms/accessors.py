@@ -131,10 +131,6 @@ def _check_element(composer: Composer, operand: Operand) -> None:
     if variable.type is None or not isinstance(type_, Scalar):
         return
     if operand.dtype in _REFUSED.get(type_.name, ()):
-        message = (
-            f"{composer.kernel}: {operand.wgsl} is declared {spell(variable.type)}, but "
-            f"{operand.name} is {operand.dtype} ({operand.storage_type})."
-        )
-        error = ShaderError(composer.source.point(message, variable))
-        error.blames_kernel = operand in composer.outputs
-        raise error
+        has = f"{operand.name} is {operand.dtype} ({operand.storage_type})"
+        message = f"{operand.wgsl} is declared {spell(variable.type)}, but {has}."
+        raise composer.wrong(message, variable, blames_kernel=operand in composer.outputs)

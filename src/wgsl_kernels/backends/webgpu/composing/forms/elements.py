@@ -37,16 +37,9 @@ def add_elements(
 ) -> None:
     """Add what is done with accumulators, loads and stores.
 
-    Args:
-        composer: The kernel being composed.
-        stage: Which part of it this is.
-        wide: Whether the input is bound as vec4, so that four elements are loaded together.
-        wide_result: Whether the output is.
-        may_pass_end: Whether four results that are stored together may go past the end.
-        strided: Whether elements are loaded by their number in row-major order, of a strided input.
-
-    Raises:
-        ShaderError: A function of the author's has other types than the form wants.
+    Input and output may be bound as vec4, so that four elements go together (``wide``,
+    ``wide_result``); four results stored together may go past the end (``may_pass_end``); elements
+    of a strided input may be loaded by their number in row-major order (``strided``).
     """
     add_totals(composer, stage)
     x, y, after = composer.inputs[0], composer.outputs[0], composer.after
@@ -80,13 +73,9 @@ def add_places(
 ) -> None:
     """Add the functions from indices to places, ``wk_<name>_begin`` and ``wk_<name>_place``.
 
-    Args:
-        composer: The kernel being composed.
-        operand: The tensor; it is strided where the first input is.
-        name: What it is called there.
-        kept: How many of the first input's leading axes the first index goes along.
-        neighbours: Whether the elements along the other axes are adjacent.
-        begin: Another name for the first function.
+    The tensor is strided where the first input is. The first index goes along the first ``kept``
+    axes of that input; the elements along the others may be adjacent (``neighbours``). ``begin`` is
+    another name for the first function.
     """
     access, rank = composer.inputs[0].access, composer.inputs[0].rank
     is_output = operand in composer.outputs
@@ -107,13 +96,7 @@ def add_places(
 
 
 def arrays_of(composer: Composer, operand: Operand, name: str) -> dict[str, Callable[[], str]]:
-    """Return what gives the names of a tensor's array, and of the maps before or behind it.
-
-    Args:
-        composer: The kernel being composed.
-        operand: The tensor.
-        name: What the instance calls it.
-    """
+    """Return what names a tensor's array and the maps around it; ``name`` is its instance's."""
     wide, computed = f"vec4<{operand.storage_type}>", partial(str, f"wk_get_{operand.wgsl}")
     hands_on = partial(str, "wk_hand_on")
     return {

@@ -5,25 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.indexing import dot, unravel
 from wgsl_kernels.backends.webgpu.composing.text.operands import BOUND_TYPES
 from wgsl_kernels.engine.values.dtypes import BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.composing.text.structure import (
-        Across,
-        Kind,
-        Leaf,
-        Structure,
-    )
+    from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Kind, Leaf, Structure
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.tree import Function
 
 LANES = "xyzw"
+FEW = 1 << 20
+"""Up to so many indices ``wk_quotient`` divides them."""
 _HOLDS = {"float32": "hold", "float16": "wk_hold_f16", "complex64": "wk_hold_vec2"}
 
 
@@ -32,8 +28,6 @@ class GroupExpressions:
     """Statements that compute a structure's steps for the item ``wk_i``.
 
     Attributes:
-        structure: What is computed.
-        composer: The text that it is in, which has the parameters.
         operands: The leaves that are arrays or numbers, by their numbers.
         function_of: Gives what a step's op is called in the text, and the author's op.
         prefix: What the names of coordinate systems begin with.
@@ -42,7 +36,6 @@ class GroupExpressions:
         place: Where an item of a flat leaf is.
         across: The axis of which ``wk_row`` is the coordinate, ``wk_outer`` and ``wk_place`` being
             the indices over what comes before and after it.
-        lines: The statements.
     """
 
     structure: Structure
@@ -59,7 +52,6 @@ class GroupExpressions:
 
     @property
     def lanes(self) -> int:
-        """Elements of an item."""
         return 4 if self.structure.vec4 else 1
 
     def compute(self) -> list[list[str]]:
@@ -93,7 +85,6 @@ class GroupExpressions:
         return values
 
     def _named(self, number: int, calls: list[str]) -> list[str]:
-        """Write a step's values, which others read; return their names."""
         names = [f"wk_s{number}{lane}" for lane in LANES[: self.lanes]]
         for name, call in zip(names, calls, strict=True):
             value = held(call, self.structure.steps[number].kind.output)
@@ -101,7 +92,6 @@ class GroupExpressions:
         return names
 
     def store(self, output: Operand, values: list[str]) -> None:
-        """Write what stores an item of a result."""
         if output.dtype == "bool":
             values = [f"u32({value})" for value in values]
         element = self.element(output.storage_type)
@@ -110,11 +100,9 @@ class GroupExpressions:
         self.lines.append(f"{array}[{self.place}] = {stored};")
 
     def element(self, type_: str) -> str:
-        """Return the type of an item of elements."""
         return type_ if self.lanes == 1 else f"vec4<{type_}>"
 
     def _index(self, lane: int = 0) -> str:
-        """Return the index of an item's element."""
         if self.lanes == 1:
             return f"({self.first} + wk_i)" if self.first else "wk_i"
         index = f"wk_i * 4u + {lane}u"
@@ -210,3 +198,30 @@ class GroupExpressions:
 def held(value: str, dtype: DType) -> str:
     """Return a value that no compiler joins with what it is made of, or what is made of it."""
     return f"{_HOLDS[dtype]}({value})" if dtype in _HOLDS else value
+
+
+def unravel(
+    index: str, sizes: Sequence[str], prefix: str, quotient: str = "{} / {}"
+) -> tuple[list[str], list[str]]:
+    """Return statements that split ``index`` row-major, and the names of the coordinates.
+
+    ``index`` is without side effects; ``sizes`` begin with the outermost axis. ``quotient`` is how
+    one index is divided by another.
+    """
+    names = [f"{prefix}{axis}" for axis in range(len(sizes))]
+    lines: list[str] = []
+    rest = index
+    for axis in range(len(sizes) - 1, 0, -1):
+        above = f"{prefix}q{axis}"
+        lines.append(f"let {above} = {quotient.format(rest, sizes[axis])};")
+        lines.append(f"let {names[axis]} = {rest} - {above} * {sizes[axis]};")
+        rest = above
+    if names:
+        lines.append(f"let {names[0]} = {rest};")
+    return lines, names
+
+
+def dot(coordinates: Sequence[str], strides: Sequence[str], offset: str = "") -> str:
+    terms = [offset] if offset else []
+    terms += [f"{c} * {s}" for c, s in zip(coordinates, strides, strict=True)]
+    return " + ".join(terms) or "0u"

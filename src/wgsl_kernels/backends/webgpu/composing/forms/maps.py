@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions
+from wgsl_kernels.backends.webgpu.composing.text.instances import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, VARIANTS
-from wgsl_kernels.backends.webgpu.composing.text.slots import fill_slot
 from wgsl_kernels.backends.webgpu.composing.text.structure import Kind, Leaf, Step, Structure
 from wgsl_kernels.engine.environment.errors import ShaderError
 
@@ -34,7 +34,6 @@ def choose_op(kernel: str, source: Source, dtype: str) -> Function:
 
 
 def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:
-    """Say whether a map can move four elements at a time."""
     tensors = [operand for operand in inputs if operand.access != "value"]
     return all(o.access == "flat" for o in tensors) and all(
         o.dtype != "complex64" for o in (*inputs, output)
@@ -46,12 +45,9 @@ def add_map(
 ) -> Function:
     """Add to ``composer`` what the map skeleton calls; return the chosen op.
 
-    Args:
-        composer: The kernel being composed.
-        vec4: Whether four elements are moved at a time.
-        held: Names of inputs whose loads go through ``hold``.
-        in_parts: Whether an item is counted from ``wk_first`` on and contiguous tensors are bound
-            ``wk_skipped`` elements earlier; four at a time skip none, and always count so.
+    Loads of the inputs in ``held`` go through ``hold``. With ``in_parts`` an item is counted from
+    ``wk_first`` on and contiguous tensors are bound ``wk_skipped`` elements earlier; four at a time
+    skip none, and always count so.
     """
     output = composer.outputs[0]
     first = composer.inputs[0] if composer.inputs else output

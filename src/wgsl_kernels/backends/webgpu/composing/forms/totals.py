@@ -9,27 +9,43 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
+from wgsl_kernels.backends.webgpu.composing.text.instances import (
+    Instance,
+    InstanceNames,
+    fill_slot,
+    wanted_function,
+)
 from wgsl_kernels.backends.webgpu.composing.text.operands import VALUE_TYPES
-from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
-from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.types.kinds import BOOL, Scalar, StructType, Type, Vector
+from wgsl_kernels.wgsl.types.kinds import (
+    BOOL,
+    F16,
+    F32,
+    Scalar,
+    StructType,
+    Type,
+    Vector,
+    scalar_of,
+    with_scalar,
+)
 from wgsl_kernels.wgsl.types.layouts import TypeLayouts, UnknownTypeError
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.tree import Name
 
+REDUCE_SLOTS = "templates/reduce_slots.wesl"
+_NUMBERS = ("f32", "i32", "u32", "f16")
 TOTALS = Instance("tensors/totals.wesl")
 Stage = Literal["whole", "partial", "final", "apply"]
 """What a dispatch does of a kernel: all, leave the totals of parts, or go on from these."""
 
 
 def total_type(composer: Composer) -> Name | None:
-    """Return the accumulator's type as the author wrote it."""
     return composer.source.functions["init"].returns
 
 
@@ -39,7 +55,6 @@ def is_bool(composer: Composer) -> bool:
 
 
 def partials_type(composer: Composer) -> str:
-    """Return what a buffer of accumulators has for each."""
     return "u32" if is_bool(composer) else spell(total_type(composer))
 
 
@@ -79,15 +94,7 @@ def total_bytes(source: Source, types: TypeLayouts) -> int:
 
 
 def types_before(source: Source, x: str, given: str, y: str, output: str) -> TypeLayouts:
-    """Return the types of a kernel that is not yet being composed.
-
-    Args:
-        source: Its files.
-        x: Its input's name.
-        given: That input's dtype.
-        y: Its output's name.
-        output: That output's dtype.
-    """
+    """Return the types of a kernel that is not yet being composed, given names and dtypes."""
     own, wanted = VALUE_TYPES[given], VALUE_TYPES[output]
     aliases = {"T": own, f"T_{x}": own, f"T_{y}": wanted}
     aliases["T_wide"] = "f32" if wanted == "f16" else wanted
@@ -152,18 +159,12 @@ def _require_same(composer: Composer, function: str, wanted: str, missing: str) 
     has = _meant(composer, total_type(composer))
     if has != wanted:
         found, need = composer.source.functions[function], wanted_function(missing, has)
-        message = (
-            f"{composer.kernel}: {function} has {has} where the tensor has {wanted}; want {need}."
-        )
-        raise ShaderError(composer.source.point(message, found))
+        message = f"{function} has {has} where the tensor has {wanted}; want {need}."
+        raise composer.wrong(message, found)
 
 
 def check_totals(composer: Composer) -> None:
-    """Refuse functions whose written types or parameters do not fit what `init` returns.
-
-    Raises:
-        ShaderError: The message shows the function, what it has and what is wanted.
-    """
+    """Refuse functions whose written types or parameters do not fit what `init` returns."""
     element = total_type(composer)
     wanted: dict[str, tuple[tuple[Name | None, ...], Name | None]] = {
         "init": ((), element),
@@ -191,8 +192,7 @@ def check_totals(composer: Composer) -> None:
         want, why = wanted_function(name, spell(element)), f"since init returns {spell(element)}"
         if name == "init":
             want, why = wanted_function(name, "A"), "A being the accumulator's type"
-        message = f"{composer.kernel}: {name} has {has}; want {want}, {why}."
-        raise ShaderError(composer.source.point(message, function))
+        raise composer.wrong(f"{name} has {has}; want {want}, {why}.", function)
 
 
 def _meant(composer: Composer, written: Name | None) -> str:
@@ -210,3 +210,37 @@ _HOLDS = {
     "u32": "{0}",
     "bool": "{0}",
 }
+
+
+# What lanes of a subgroup tell each other: accumulators of a reduction.
+
+
+def can_exchange(source: Source, names: Sequence[str]) -> bool:
+    """Say whether the accumulator is a number, a vector, or a struct of such."""
+    elements = {f"T_{name}": "f32" for name in (*names, "y", "out", "wide")}
+    types = NamedTypes(source.declarations, {"T": "f32", **elements})
+    return _exchange(types, types.of(source.functions["init"].returns), "total") is not None
+
+
+def exchanged(composer: Composer) -> str:
+    """Return the function from a lane's accumulator to that of the lane ``apart`` from it."""
+    value = _exchange(composer.types, composer.types.of(total_type(composer)), "total")
+    return fill_slot(REDUCE_SLOTS, "wk_exchanged", [f"return {value};"])
+
+
+def _exchange(types: NamedTypes, type_: Type | None, value: str) -> str | None:
+    if type_ == BOOL:
+        return f"(subgroupShuffleXor(u32({value}), apart) != 0u)"
+    if isinstance(type_, (Scalar, Vector)):
+        scalar = scalar_of(type_)
+        if scalar is None or scalar.name not in _NUMBERS:
+            return None
+        wide = with_scalar(type_, F32) if scalar == F16 else type_  # few devices exchange f16
+        found = f"subgroupShuffleXor({wide}({value}), apart)"
+        return found if wide == type_ else f"{type_}({found})"
+    fields = types.fields(type_) if isinstance(type_, StructType) else ()
+    parts = [_exchange(types, types.of(one.type), f"{value}.{one.name}") for one in fields]
+    known = [one for one in parts if one is not None]
+    if not parts or len(known) < len(parts):
+        return None
+    return f"{type_}({', '.join(known)})"

@@ -42,9 +42,7 @@ class Generated:
     """Declarations that are written, of which is known what reading them would tell.
 
     Attributes:
-        joined: They.
         needs: What they take from outside, of WGSL's names and of what the composer has.
-        fields: The fields of the parameters that they name.
     """
 
     joined: Joined
@@ -64,15 +62,11 @@ class Assembly:
     """What goes into one composed text.
 
     Attributes:
-        source: The author's files.
         skeleton: The loop around an op, or None where the author wrote the entry point.
         helpers: What can be written on demand by name: what writes it, or an instance's function.
         offers: Fields that generated text may name as ``wk_params.<name>``.
-        dropped: Declarations of the author's to leave out.
-        edits: Changes to the author's files.
         written: The generated declarations, in the order in which they were asked for.
         fields: The composer's fields that are needed, in that order.
-        uniform: The name of the uniform variable.
         reached: What the text keeps of each file.
         used: The names that anything in the text takes from outside of itself.
         asked: Those that skeleton and generated functions take.
@@ -105,7 +99,6 @@ class Assembly:
         return name in self.helpers or any(one.name == name for one in own)
 
     def drop(self, names: Collection[str]) -> None:
-        """Leave out declarations of the author's own file."""
         self.dropped += [one for one in self.source.own.module.declarations if one.name in names]
 
     def take(
@@ -165,9 +158,7 @@ class Assembly:
     def refuse_unknown(self, kernel: str, known: Collection[str]) -> None:
         """Refuse names that the author uses and that nobody declares.
 
-        Args:
-            kernel: The kernel's name.
-            known: Names that are declared elsewhere: of tensors, of the parameters.
+        ``known`` are the names that are declared elsewhere: of tensors, of the parameters.
 
         Raises:
             ShaderError: There are some; the message has the place of the first, the findings those
@@ -202,7 +193,6 @@ class Assembly:
                 raise ShaderError(self.source.point(message, declaration))
 
     def declarations(self) -> Iterable[Declaration]:
-        """Return the author's declarations that the text keeps."""
         return (one for file in self.source.files for one in self.reached[file.text.file])
 
     def compose(self, head: str, tail: str) -> SourceMap:

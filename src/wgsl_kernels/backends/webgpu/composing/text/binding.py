@@ -13,41 +13,42 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     Composed,
     uniform_head,
 )
-from wgsl_kernels.backends.webgpu.composing.text.printing import with_typed_prints
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.wgsl.instrument.rewrite import PRINT
+from wgsl_kernels.wgsl.lint.remarks import functions_of
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.made import written_function
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, TextBuilder, WrittenText
 from wgsl_kernels.wgsl.syntax.tree import Name, Var
+from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues, NotConstantError
-from wgsl_kernels.wgsl.types.kinds import Array
+from wgsl_kernels.wgsl.types.infer import infer
+from wgsl_kernels.wgsl.types.kinds import F32, Array, Scalar, Vector, concrete, value_of
 from wgsl_kernels.wgsl.types.layouts import UnknownTypeError, round_up
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
     from wgsl_kernels.wgsl.syntax.places import Place, Text
+    from wgsl_kernels.wgsl.syntax.source_map import SourceMap
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
     from wgsl_kernels.wgsl.types.kinds import Type
     from wgsl_kernels.wgsl.types.layouts import TypeLayout
 
 
 def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4: bool) -> Composed:
-    """Return the composed shader, once the form has said what it needs.
-
-    Args:
-        composer: The kernel being composed.
-        entry: The entry point.
-        start: Where errors without a place are shown: a function of an author's.
-        vec4: Whether the arrays are bound as vec4.
-    """
+    """Return the composed shader; errors without a place are shown at ``start``, an author's."""
     assembly = composer.assembly
     variable, struct = find_uniform(composer)
     assembly.resolve()
     assembly.refuse_unknown(composer.kernel, {assembly.uniform, *composer.bound})
     bindings = _numbered(composer)
-    uniform = lay_out(composer, variable, struct)
+    declaration, fields, size = lay_out(composer, variable, struct)
     declared = uniform_type(variable, struct)
-    tail = uniform.declaration + _declarations(composer, bindings, declared)
+    tail = declaration + _declarations(composer, bindings, declared)
     features = _features(composer)
     head = "enable f16;\n" if "shader-f16" in features else ""
     source_map = with_typed_prints(assembly.compose(head, tail))
@@ -58,8 +59,8 @@ def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4
         source_map=source_map,
         entry=_entry_name(composer, entry),
         bindings=bindings,
-        fields=uniform.fields,
-        params_size=uniform.size,
+        fields=fields,
+        params_size=size,
         workgroup_size=_workgroup_size(composer, entry),
         workgroup_bytes=_workgroup_bytes(composer),
         features=features,
@@ -84,10 +85,8 @@ def _numbered(composer: Composer) -> tuple[BoundBuffer, ...]:
     tensors = {operand.wgsl: operand for operand in composer.operands}
     for stranger in [name for name in declared if name not in tensors]:
         known = ", ".join(tensors) or "none"
-        message = (
-            f"{composer.kernel}: binding '{stranger}' names no input or output; known: {known}."
-        )
-        raise ShaderError(composer.source.point(message, declared[stranger]))
+        message = f"binding '{stranger}' names no input or output; known: {known}."
+        raise composer.wrong(message, declared[stranger])
     for name, operand in tensors.items():
         bound = _tensor(composer, operand, declared.get(name), len(found))
         if bound is not None:
@@ -114,14 +113,11 @@ def _tensor(
         composer.assembly.edit(composer.source.text_of(declared), span, header)
         is_absent = operand.access == "absent"
         if is_output and access == "read":
-            message = f"{composer.kernel}: output '{operand.wgsl}' is read-only; want read_write."
-            raise ShaderError(composer.source.point(message, declared))
+            message = f"output '{operand.wgsl}' is read-only; want read_write."
+            raise composer.wrong(message, declared)
         if not is_output and access == "read_write":
-            message = (
-                f"{composer.kernel}: input '{operand.wgsl}' is read_write, but tensors never "
-                "change; want read."
-            )
-            raise ShaderError(composer.source.point(message, declared))
+            message = f"input '{operand.wgsl}' is read_write, but tensors never change; want read."
+            raise composer.wrong(message, declared)
         stride = _stride(composer, declared)
         return BoundBuffer(operand.name, access, number, "tensor", stride, is_absent)
     if operand.wgsl in composer.bound:
@@ -136,7 +132,6 @@ def _tensor(
 
 
 def _stride(composer: Composer, variable: Var) -> int:
-    """Return the bytes from one element of an author's array to the next."""
     found = composer.types.of(variable.type)
     if isinstance(found, Array):
         return _layout(composer, found.element, variable).stride
@@ -246,5 +241,36 @@ def _layout(
             return composer.layouts.written(type_ or "")
         return composer.layouts.of(type_)
     except UnknownTypeError as error:
-        message = f"{composer.kernel}: the size of '{declaration.name}' is unknown: {error}."
-        raise ShaderError(composer.source.point(message, declaration)) from None
+        message = f"the size of '{declaration.name}' is unknown: {error}."
+        raise composer.wrong(message, declaration) from None
+
+
+def with_typed_prints(source_map: SourceMap) -> SourceMap:
+    """Return a text in which what is no ``f32`` is printed by a function for its type."""
+    composed = source_map.composed
+    if f"{PRINT}(" not in composed.text:
+        return source_map
+    written = WrittenText(COMPOSED, composed.text, source_map)
+    module = parse(written)
+    types = infer(module.declarations)
+    edits: list[Edit] = []
+    needed: dict[str, str] = {}
+    for function in functions_of(module):
+        for node in descendants(function.body):
+            if not isinstance(node, tree.Call) or node.callee.name != PRINT:
+                continue
+            found = types.of(node.arguments[0]) if len(node.arguments) == 1 else None
+            type_ = None if found is None else concrete(value_of(found))
+            if isinstance(type_, (Scalar, Vector)) and type_ != F32:
+                name = f"{PRINT}_{str(type_).replace('<', '_').rstrip('>')}"
+                edits.append(Edit(node.callee.span, name))
+                needed[name] = str(type_)
+    if not edits:
+        return source_map
+    text = TextBuilder()
+    edits.sort(key=lambda one: one.span.begin)
+    text.quote(written, Span(0, len(composed.text)), edits)
+    for name, type_name in needed.items():
+        if name not in module.functions:
+            text.generate("\n" + written_function(name, {"value": type_name}, None))
+    return text.finish()

@@ -50,8 +50,6 @@ class BoundBuffer:
         name: The tensor's name as the signature has it, or ``wk_partials``, ``wk_params``,
             ``wk_status``.
         access: What a bind group layout says: ``read``, ``read_write`` or ``uniform``.
-        number: The binding number.
-        role: What kind of buffer belongs there.
         stride: Of an array, the bytes from one element to the next: the binding's size must be a
             multiple of it, and of 4.
         is_absent: True for an optional input that was not given though the text names it: bind
@@ -67,7 +65,6 @@ class BoundBuffer:
 
 
 def uniform_head(number: int) -> str:
-    """Return how the declaration of a parameter block begins."""
     return f"@group(0) @binding({number}) var<uniform>"
 
 
@@ -76,16 +73,9 @@ class Composed:
     """A composed shader.
 
     Attributes:
-        kernel: The kernel's name.
         form: Which of the forms it has.
         text: What the compiler gets; equal kernels have equal texts.
-        source_map: Where each character of it came from.
-        entry: The entry point's name.
-        bindings: Every binding of the text, by number.
-        fields: The packing plan of the parameter block.
         params_size: The block's bytes, a multiple of 16.
-        workgroup_size: Invocations along x, y and z.
-        workgroup_bytes: Workgroup memory, to be held against the device's limit.
         features: Device features that the text needs, by wgpu's names.
         uses_status: Whether it reports errors; then the fact ``wk_status_slot`` is wanted.
         vec4: Whether its arrays are bound as vec4, and written in whole vec4s.
@@ -111,7 +101,6 @@ class Composed:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The names of the facts that ``pack`` asks for."""
         return tuple(dict.fromkeys(f.fact for f in self.fields if not f.constant))
 
     @property
@@ -134,7 +123,6 @@ class Composed:
         return self.text.replace(bound, "var<immediate>".ljust(len(bound)), 1)
 
     def pack(self, facts: Mapping[str, Any]) -> bytes:
-        """Return the parameter block of one dispatch; see ``Packer.pack``."""
         return self._packer.pack(facts)
 
     def first_block(self, facts: Mapping[str, Any], *, changes: bool) -> bytes:

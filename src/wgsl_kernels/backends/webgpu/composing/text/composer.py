@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.engine.values.dtypes import DType
-    from wgsl_kernels.wgsl.syntax.tree import Function, Name
+    from wgsl_kernels.wgsl.syntax.tree import Declaration, Function, Name
 
 REPORTS, REPORT = Instance("tensors/reports.wesl"), "report_index_of_X"
 VALUE_FIELDS = {
@@ -54,17 +54,9 @@ class Composer:
     """One kernel being composed.
 
     Attributes:
-        kernel: The kernel's name, for errors.
-        form: Its form.
-        inputs: Its input tensors, in the signature's order.
-        outputs: Its output tensors.
         attrs: Names of its attributes and of the fields that ``params=`` returns.
-        constants: Values of overrides.
-        assembly: The text so far.
         bound: Element types of the arrays that the composer declares, by WGSL name.
-        uses_status: Whether the status buffer is bound.
         before: Groups of maps that stand for inputs, by the input's name.
-        after: The group of maps that the output is handed on to.
         dtypes: Those that maps in the text compute in, which are not its tensors'.
         partials: The element type of the array of partial results, None without one.
         writes_partials: Whether partial results are written rather than read.
@@ -105,12 +97,10 @@ class Composer:
 
     @property
     def source(self) -> Source:
-        """The author's files."""
         return self.assembly.source
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        """Inputs and outputs."""
         return (*self.inputs, *self.outputs)
 
     @functools.cached_property
@@ -136,12 +126,10 @@ class Composer:
 
     @functools.cached_property
     def types(self) -> NamedTypes:
-        """The types of the text."""
         return NamedTypes(self.source.declarations, self.aliases, self.constants)
 
     @functools.cached_property
     def layouts(self) -> TypeLayouts:
-        """Sizes of all types of the text."""
         return TypeLayouts(self.types)
 
     def element_type(self, operand: Operand) -> str:
@@ -149,12 +137,7 @@ class Composer:
         return operand.storage_type if self.form == "free" else operand.value_type
 
     def variable(self, operand: Operand, element: str = "") -> str:
-        """Return the WGSL variable of a tensor's array, and have it bound.
-
-        Args:
-            operand: The tensor.
-            element: The array's element type where it is not the tensor's own.
-        """
+        """Return the WGSL variable of a tensor's array, and have it bound, as ``element``s."""
         variable = self.source.variables.get(operand.wgsl)
         if variable is not None and variable.space == "storage":
             return operand.wgsl
@@ -171,12 +154,7 @@ class Composer:
         return f"wk_{name}" if is_taken or self.assembly.declares(name) else name
 
     def value(self, operand: Operand, name: str = "") -> str:
-        """Return the expression of a value operand, of the type ``T_<name>``.
-
-        Args:
-            operand: The tensor.
-            name: The field's name, where it is not that of the tensor.
-        """
+        """Return the expression of a value operand, of the type ``T_<name>``, from a field."""
         name = name or f"wk_{operand.wgsl}_value"
         offer = Offer(VALUE_FIELDS[operand.dtype], f"{operand.name}_value")
         self.assembly.offers[name] = offer
@@ -201,6 +179,14 @@ class Composer:
         self.assembly.offers[name] = Offer("u32", fact)
         return f"wk_params.{name}"
 
+    def wrong(
+        self, message: str, declaration: Declaration, *, blames_kernel: bool = False
+    ) -> ShaderError:
+        """Return the error about a declaration of the author's, with its place and line."""
+        error = ShaderError(self.source.point(f"{self.kernel}: {message}", declaration))
+        error.blames_kernel = blames_kernel
+        return error
+
     def check_type(
         self, function: Function, written: Name | None, expected: str, what: str
     ) -> None:
@@ -210,10 +196,8 @@ class Composer:
         """
         found = str(self.types.of(written))
         if found != expected and found in _KNOWN:
-            message = f"{self.kernel}: {function.name} has {found} for {what}, which is {expected}."
-            error = ShaderError(self.source.point(message, function))
-            error.blames_kernel = written is function.returns
-            raise error
+            message = f"{function.name} has {found} for {what}, which is {expected}."
+            raise self.wrong(message, function, blames_kernel=written is function.returns)
 
     def _offer_reports(self) -> None:
         helpers = self.assembly.helpers

@@ -14,12 +14,13 @@ from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.joining import Excerpt, join, members_of
 from wgsl_kernels.wgsl.names.resolve import resolve
-from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.known import once_per_text
+from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 from wgsl_kernels.wgsl.syntax.source_map import Edit
 from wgsl_kernels.wgsl.syntax.tree import Function, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from wgsl_kernels.backends.webgpu.templates.template import Template
@@ -48,7 +49,6 @@ class Instance:
     """Which template, and its configuration.
 
     Attributes:
-        path: The template.
         configuration: Values of its constants; others keep their defaults.
     """
 
@@ -56,11 +56,9 @@ class Instance:
     configuration: tuple[tuple[str, bool | int], ...] = ()
 
     def given(self, **values: bool | int) -> Instance:
-        """Return it with further values."""
         return Instance(self.path, (*self.configuration, *values.items()))
 
     def value(self, name: str, default: bool | int) -> bool | int:
-        """Return what a constant is given here."""
         return dict(self.configuration).get(name, default)
 
     def names(self) -> Names:
@@ -73,6 +71,7 @@ class Instance:
 
 
 MAP = Instance("templates/map.wesl")
+TENSORS = "tensors/slots.wesl"
 STRUCT = "wk_Params"
 """What slots call the struct of the parameters that they want of the host, in ``wk_params``."""
 
@@ -96,14 +95,14 @@ class InstanceNames:
         return "_".join([self.words.get(word, word) for word in name.split("_")])
 
 
+_AS_THEY_ARE = InstanceNames({})
+
+
 @dataclass(frozen=True)
 class InstanceFunction:
     """A declaration of an instance, which a text takes where somebody names it.
 
     Attributes:
-        instance: The instance.
-        name: What it is called there.
-        naming: What its names are in the text.
         check: What refuses an author's functions that it does not fit, when it is taken.
     """
 
@@ -122,12 +121,10 @@ class InstanceFunction:
 
     @property
     def text(self) -> Text:
-        """That text."""
         return self.printed.text
 
     @property
     def declaration(self) -> Declaration:
-        """The declaration."""
         (found,) = self.printed.module.declarations
         return found
 
@@ -150,7 +147,6 @@ class InstanceFunction:
         return Excerpt(self.printed, (self.declaration,), names, changes)
 
     def written(self) -> str:
-        """Return the declaration with the names of the text."""
         return join([self.excerpt({})]).composed.text.removesuffix("\n")
 
 
@@ -159,16 +155,10 @@ def functions_of(
     naming: InstanceNames,
     checks: Mapping[str, Callable[[], None]] = MappingProxyType({}),
 ) -> dict[str, InstanceFunction]:
-    """Return the functions of an instance by what they are called in a text."""
     return {
         naming.of(name): InstanceFunction(instance, name, naming, checks.get(name))
         for name in _opened(instance.path).functions
     }
-
-
-def text_of_module(path: str) -> Text:
-    """Return one of our modules as it is written."""
-    return _opened(path).text
 
 
 def template_hash(path: str) -> str:
@@ -181,10 +171,7 @@ class _OpenTemplate:
     """A template, and what its text and its slots declare.
 
     Attributes:
-        template: The template.
-        text: Its own file.
         functions: Its own functions by name, with the constants that they may depend on.
-        offers: The fields of parameters that its slots want.
     """
 
     template: Template
@@ -246,3 +233,34 @@ def _constants_of(words: Iterable[str], made_of: Mapping[str, Iterable[str]]) ->
 def _printed(path: str, given: tuple[tuple[str, bool | int], ...], only: str) -> Names:
     module = _opened(path).template.module(dict(given), leaves_slots=True, only=only)
     return resolve(module.text)
+
+
+# Functions that are written for slots of our modules: these have the heads, the bodies come.
+
+_NAME = re.compile(r"\w+")
+
+
+def head_of_slot(path: str, name: str, naming: InstanceNames = _AS_THEY_ARE) -> str:
+    """Return how a slot's function begins, under the names that it has in a text."""
+    head = _heads(_opened(path).text)[name]
+    return _NAME.sub(lambda found: naming.of(found[0]), head)
+
+
+def fill_slot(
+    path: str, name: str, lines: Sequence[str], naming: InstanceNames = _AS_THEY_ARE
+) -> str:
+    """Return a slot's function with a body of generated lines; see ``head_of_slot``."""
+    return f"{head_of_slot(path, name, naming)} {{\n  " + "\n  ".join(lines) + "\n}"
+
+
+def wanted_function(name: str, total: str = "A") -> str:
+    """Return the head of an author's function of accumulators, whose type is called ``total``."""
+    types = {"wk_Total": total, "wk_Input": "T", "wk_Result": "T_y"}
+    whole = {slot: functools.partial(str, type_) for slot, type_ in types.items()}
+    return head_of_slot(TENSORS, name, InstanceNames({}, whole))
+
+
+@once_per_text
+def _heads(text: Text) -> Mapping[str, str]:
+    functions = parse_source(text).module.functions
+    return {name: spell_head(one) for name, one in functions.items()}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.text.slots import wanted_function
+from wgsl_kernels.backends.webgpu.composing.text.instances import wanted_function
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.errors.errors import coded
@@ -60,7 +60,6 @@ class Operand:
 
     Attributes:
         name: As the signature has it; WGSL spells reserved words with a trailing underscore.
-        dtype: Its dtype's name.
         rank: Its number of axes. Of a strided input of a map, the rank of the iteration; of a
             reduction's, kept axes and reduced axes together.
         access: ``flat``: contiguous from element 0 of its binding. ``strided``: strides and an
@@ -75,7 +74,6 @@ class Operand:
 
     @property
     def wgsl(self) -> str:
-        """The tensor's name in WGSL."""
         return wgsl_name(self.name)
 
     @property

@@ -26,10 +26,8 @@ class Field:
     """One field of the uniform struct.
 
     Attributes:
-        name: The field's name in WGSL.
         fact: The name of what fills it: an attr, or ``x_shape``, ``x_strides``, ``x_offset``,
             ``x_size``, ``x_value`` of a tensor, or a word of the composer's own.
-        offset: Where it begins, in bytes.
         scalar: Its element type: ``u32``, ``i32``, ``f32`` or ``f16``.
         slots: How many elements it has; fewer numbers are padded in front.
         pad: What the padding is: 1 for shapes, 0 otherwise.
@@ -100,11 +98,7 @@ class Packer:
         return self._with_halves(block, facts) if self._halves else block
 
     def check(self, facts: Mapping[str, Any]) -> None:
-        """Refuse facts that `pack` would refuse; those that are not known yet are left out.
-
-        Raises:
-            ShaderError: One does not fit its field.
-        """
+        """Refuse facts that `pack` would refuse; those that are not known yet are left out."""
         for field in (*(one[-1] for one in self._plan), *self._halves):
             if field.fact in facts:
                 for number in self._numbers(field, facts[field.fact], facts):
@@ -180,7 +174,6 @@ def _sequence(value: Any) -> Sequence[Any]:
 
 
 def unfilled(kernel: str, field: str, known: Sequence[str]) -> str:
-    """Return the message for a shader field that nothing fills."""
     names = ", ".join(one for one in known if not one.startswith("wk_")) or "none"
     return f"{kernel}: shader field '{field}' matches no attr or tensor fact; known: {names}."
 

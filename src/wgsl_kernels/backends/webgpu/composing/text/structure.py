@@ -17,7 +17,6 @@ class Leaf:
     """An array that a fused shader reads.
 
     Attributes:
-        dtype: Its dtype.
         mode: How one item is found. ``flat``: at the item's index. ``value``: a parameter.
             ``given``: by the kernel that the group is fused into. ``strided``: by coordinates.
             Of items of four elements: ``wide``, four neighbours as one vec4; ``splat``, one
@@ -31,7 +30,6 @@ class Leaf:
 
     @property
     def is_bound(self) -> bool:
-        """Whether it takes a binding."""
         return self.mode not in ("value", "given")
 
 
@@ -41,8 +39,6 @@ class Across:
 
     Attributes:
         space: A coordinate system that has the axis.
-        axis: Which one it is there.
-        size: Its length.
         inner: The items of what follows it.
     """
 
@@ -57,14 +53,7 @@ class Kind:
     """A map kernel for certain dtypes: one copy of its functions.
 
     Attributes:
-        kernel: The kernel's name.
-        source: Its files.
-        names: What its inputs are called.
-        dtypes: Their dtypes.
-        output_name: What its output is called.
-        output: The output's dtype.
         attrs: Names of attributes and of fields that ``params=`` returns.
-        key: What tells kinds apart.
     """
 
     kernel: str
@@ -95,9 +84,7 @@ class Structure:
 
     Attributes:
         steps: In an order in which operands come first.
-        leaves: What is read.
         spaces: The rank of each coordinate system.
-        outputs: The steps whose results are written.
         vec4: Whether an item is four elements.
         few: Whether there are so few items that coordinates can be found without a division.
     """
@@ -121,7 +108,6 @@ class Structure:
 
     @property
     def label(self) -> str:
-        """The kernels' names, for errors and profiles."""
         return " + ".join(step.kind.kernel for step in self.steps)
 
 
@@ -143,7 +129,6 @@ class After:
     """A group of maps of what a kernel writes.
 
     Attributes:
-        structure: The maps.
         keeps: Whether the kernel's own result is written, too.
         loops: Whether four elements that are written together are handed on in a loop, so that the
             maps are in the text once.

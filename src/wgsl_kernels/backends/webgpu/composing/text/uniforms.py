@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
@@ -27,15 +26,6 @@ FACTS = ("shape", "strides", "offset", "size")
 _SCALARS = ("u32", "i32", "f32", "f16")
 
 
-@dataclass(frozen=True, slots=True)
-class Uniform:
-    """The parameter block: its struct's text if generated, its fields, its bytes."""
-
-    declaration: str
-    fields: tuple[Field, ...]
-    size: int
-
-
 def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     """Return the author's uniform variable and struct; maps and reductions may have ``Attrs``.
 
@@ -45,8 +35,7 @@ def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     source = composer.source
     uniforms = [v for v in source.variables.values() if v.space == "uniform"]
     for extra in uniforms[1:]:
-        message = f"{composer.kernel}: '{extra.name}' is a second uniform; want one struct."
-        raise ShaderError(source.point(message, extra))
+        raise composer.wrong(f"'{extra.name}' is a second uniform; want one struct.", extra)
     if not uniforms:
         attrs = source.structs.get("Attrs") if composer.form != "free" else None
         composer.assembly.uniform = "attrs" if attrs else PARAMS
@@ -55,20 +44,19 @@ def find_uniform(composer: Composer) -> tuple[Var | None, Struct | None]:
     type_ = composer.types.of(variable.type)
     struct = source.structs.get(type_.name) if isinstance(type_, StructType) else None
     if struct is None or not struct.fields:
-        message = (
-            f"{composer.kernel}: uniform '{variable.name}' is {spell(variable.type)}; "
-            "want a struct, whose fields are filled by name."
-        )
-        raise ShaderError(source.point(message, variable))
+        what = f"uniform '{variable.name}' is {spell(variable.type)}"
+        message = f"{what}; want a struct, whose fields are filled by name."
+        raise composer.wrong(message, variable)
     composer.assembly.uniform = variable.name
     return variable, struct
 
 
-def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> Uniform:
-    """Return the parameter block, and have the composer's fields appended to the author's struct.
+def lay_out(
+    composer: Composer, variable: Var | None, struct: Struct | None
+) -> tuple[str, tuple[Field, ...], int]:
+    """Return the parameter block: its struct's text if generated, its fields, its bytes.
 
-    Raises:
-        ShaderError: A field of the author's has a type or a name that nothing fills.
+    The composer's fields are appended to the author's struct.
     """
     offers = composer.assembly.fields
     own = struct.fields if struct else ()
@@ -103,15 +91,11 @@ def lay_out(composer: Composer, variable: Var | None, struct: Struct | None) -> 
         composer.assembly.edit(
             composer.source.text_of(struct), Span(end, end), f",\n  {text}" if own else text
         )
-    return Uniform(declaration, tuple(fields), round_up(layout.size, 16))
+    return declaration, tuple(fields), round_up(layout.size, 16)
 
 
 def author_fields(composer: Composer, struct: Struct, offsets: Sequence[int]) -> list[Field]:
-    """Return the packing plan of the fields that the author wrote.
-
-    Raises:
-        ShaderError: A field has a type or a name that nothing fills.
-    """
+    """Return the packing plan of the fields that the author wrote."""
     return [
         _author_field(composer, struct, member, offset)
         for member, offset in zip(struct.fields, offsets, strict=False)
@@ -166,7 +150,6 @@ def _fact_of(composer: Composer, name: str) -> tuple[str | None, bool]:
 
 
 def _field(name: str, offer: Offer) -> Parameter:
-    """Return an offered field as a struct has it."""
     type_ = parse_expression(offer.type)
     assert isinstance(type_, Name), offer.type
     return Parameter(0, 0, (), Ident(0, 0, name), type_)

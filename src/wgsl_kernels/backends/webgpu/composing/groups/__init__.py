@@ -1,1 +1,0 @@
-"""Maps that share a shader, with one another or with another kernel."""
