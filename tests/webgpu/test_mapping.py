@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.webgpu.lab import dispatch
 
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU
 from wgsl_kernels.backends.webgpu.devices import adapters
@@ -45,7 +46,7 @@ def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 def add(device: Device, x: Storage, y: Storage, amount: int) -> None:
     pipeline = device.pipeline(ADD, BINDINGS, "Add")
     groups = (COUNT // 64, 1, 1)
-    device.dispatch(pipeline, (x, y), None, struct.pack("I", amount), groups)
+    dispatch(device, pipeline, (x, y), None, struct.pack("I", amount), groups)
 
 
 def whole(value: int) -> np.ndarray[Any, np.dtype[np.uint32]]:

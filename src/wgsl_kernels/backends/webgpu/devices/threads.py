@@ -35,7 +35,7 @@ class ThreadCall(Generic[T]):
     """A call that a thread makes; one other thread waits for it.
 
     What it was made with and what it returned are the waiting thread's alone to let go of. A driver
-    of one context ends the process where one thread releases what is a driver's while a long call of
+    of one context ends the process where a thread releases what is a driver's while a long call of
     another has that context.
 
     Attributes:
