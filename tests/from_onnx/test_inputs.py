@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx import helper
-from tests.from_onnx.graphs import FLOAT, model, network
+from onnx import TensorProto, helper
+from tests.from_onnx.graphs import FLOAT, INT64, model, network
 
 import wgsl_kernels as wk
 from wgsl_kernels.engine.drivers.abilities import abilities_of
@@ -104,3 +104,47 @@ def test_nodes_are_shown_as_what_they_compute() -> None:
     net = wk.onnx.load(network())
 
     assert repr(net.nodes[-1]) == "y = Gemm(flat, w3, b3)"
+
+
+def _same(kind: int) -> wk.onnx.Model:
+    return wk.onnx.load(
+        model([node("Identity", ["x"], ["y"])], {"x": (kind, ["n"])}, {"y": (kind, ["n"])})
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (FLOAT, np.array([1, 2], ">f4")),
+        (FLOAT, np.array([1, 2], ">f8")),
+        (FLOAT, [1, 2]),
+        (FLOAT, (1.0, 2.0)),
+        (TensorProto.FLOAT16, [1, 2]),
+        (TensorProto.BFLOAT16, [1.0, 2.0]),
+        (INT64, np.array([1, 2], ">i8")),
+        (INT64, np.array([1, 2], ">i4")),
+        (TensorProto.COMPLEX64, [1 + 0j, 2]),
+    ],
+)
+def test_numbers_are_taken_as_tensors_take_them(kind: int, given: Any) -> None:
+    (found,) = _same(kind).numpy(given)
+
+    assert found.dtype == helper.tensor_dtype_to_np_dtype(kind)
+    np.testing.assert_array_equal(found.astype(np.complex64), [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        (FLOAT, np.array([3 + 4j]), r"'x' is complex128; want tensor\(float\)"),
+        (FLOAT, np.array([1, 2]), r"'x' is int64; want tensor\(float\)"),
+        (FLOAT, np.array([None]), r"'x' is object; want tensor\(float\)"),
+        (FLOAT, ["a"], r"'x' is str\d+; want tensor\(float\)"),
+        (INT64, [1.5], r"'x' is float64; want tensor\(int64\)"),
+        (FLOAT, [[1.0], [1.0, 2.0]], "'x' is no array: "),
+        (FLOAT, None, r"'x' is None; want x: tensor\(float\)\[n\]"),
+    ],
+)
+def test_what_is_of_another_type_is_refused_by_name(kind: int, given: Any, words: str) -> None:
+    with pytest.raises((wk.DTypeError, wk.ArgumentError), match=f"model: input {words}"):
+        _same(kind)(given)

@@ -145,3 +145,39 @@ def test_names_and_lengths_of_a_file_are_checked() -> None:
     again.graph.input.append(again.graph.input[0])
     with pytest.raises(wk.ArgumentError, match="the input 'x' is there twice"):
         wk.onnx.load(again)
+
+
+def _recurrent(op: str, gates: int) -> onnx.ModelProto:
+    weights = {
+        "w": np.full((1, gates * 2, 3), 0.1, np.float32),
+        "r": np.full((1, gates * 2, 2), 0.1, np.float32),
+    }
+    return model(
+        [node(op, ["x", "w", "r", "", "n", "h0"], ["y", "last"], name="net", hidden_size=2)],
+        {
+            "x": (FLOAT, ["steps", 2, 3]),
+            "n": (TensorProto.INT32, [2]),
+            "h0": (FLOAT, ["d", "b", "h"]),
+        },
+        {"y": (FLOAT, None), "last": (FLOAT, None)},
+        weights,
+    )
+
+
+@pytest.mark.parametrize(("op", "gates"), [("RNN", 1), ("GRU", 3), ("LSTM", 4)])
+def test_sequences_of_a_network_are_checked(op: str, gates: int) -> None:
+    net = wk.onnx.load(_recurrent(op, gates))
+    state, steps = np.ones((1, 2, 2), np.float32), np.ones((4, 2, 3), np.float32)
+
+    every, last = net.numpy(steps[:0], np.array([0, 0], np.int32), state)
+    assert every.shape == (0, 1, 2, 2)
+    np.testing.assert_array_equal(last, state)
+    with pytest.raises(wk.ShapeError, match=rf"{op}: initial_h has shape \[1, 1, 2\]; want \[1, 2"):
+        net(steps, np.array([4, 4], np.int32), state[:, :1])
+    with wk.config.using(check_numerics=True):
+        net(steps, np.array([0, 4], np.int32), state)
+        for wrong in (-1, 5):
+            with pytest.raises(
+                wk.NumericsError, match=f"{op}: sequence_lens has {wrong}; .* 0 to 4"
+            ):
+                net(steps, np.array([4, wrong], np.int32), state)

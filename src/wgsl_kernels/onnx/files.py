@@ -23,23 +23,27 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
 
     Raises:
         ArgumentError: The file is no model, or ends too early, or ``source`` is neither a path nor
-            a model.
+            a model, nor the bytes of one.
         OSError: The file cannot be read.
     """
     if isinstance(source, onnx.ModelProto):
         model, folder, shown = source, "", "the model"
-    elif isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
-        path = Path(source.decode() if isinstance(source, bytes) else source)
-        data = path.read_bytes()
-        model, folder, shown = onnx.ModelProto(), str(path.parent), str(path)
+    elif isinstance(source, (bytes, str)) or hasattr(source, "__fspath__"):
+        data, folder, shown = source, "", "what was given"
+        if not isinstance(data, bytes):
+            path = Path(data)
+            data, folder, shown = path.read_bytes(), str(path.parent), str(path)
+        model = onnx.ModelProto()
         try:
             model.ParseFromString(data)
         except DecodeError as error:
             raise ArgumentError(
-                f"load: {path} is no model of ONNX, or not the whole of one: {error}."
+                f"load: {shown} is no model of ONNX, or not the whole of one: {error}."
             ) from None
     else:
-        raise ArgumentError(f"load: got a {type(source).__name__}; want a path or a ModelProto.")
+        raise ArgumentError(
+            f"load: got a {type(source).__name__}; want a path, a ModelProto or its bytes."
+        )
     if not model.HasField("graph") or not model.opset_import:
         raise ArgumentError(
             f"load: {shown} has no graph, or names no version of the "

@@ -123,8 +123,8 @@ class _GraphReader:
             _value_info(one, names) for one in proto.input if names(one.name) not in constants
         )
         scope.update((name, _type_of(one.array)) for name, one in constants.items())
-        known = itertools.chain(in_types, itertools.repeat(""))
-        scope.update((one.name, one.type or kind) for one, kind in zip(inputs, known, strict=False))
+        every = itertools.chain(in_types, itertools.repeat(""))
+        scope.update((one.name, one.type or kind) for one, kind in zip(inputs, every, strict=False))
         nodes = self._nodes(proto.node, scope, constants, names)
         outputs = []
         for one in proto.output:

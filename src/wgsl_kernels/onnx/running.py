@@ -128,7 +128,7 @@ def _check_axes(node: OnnxNode, inputs: Sequence[Value]) -> None:
     given = [(name, node.attrs[name]) for name in _OF_AXES if name in node.attrs]
     if node.axes_at is not None and node.axes_at < len(inputs):
         given.append(("axes", inputs[node.axes_at]))
-    first = inputs[0] if inputs else None
+    first: Any = inputs[0] if inputs else None
     first = first[0] if isinstance(first, list) and first else first
     if not given or not hasattr(first, "ndim"):
         return
