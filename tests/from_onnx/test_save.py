@@ -287,3 +287,11 @@ def test_what_f_draws_to_no_end_is_none_of_the_models(tmp_path: Path) -> None:
     wk.onnx.save(f, tmp_path / "f.onnx", {"x": np.ones(2, np.float32)})
     assert wk.onnx.load(tmp_path / "f.onnx")([1.0, 2.0]).tolist() == [2.0, 3.0]
     assert wk.random.key.tolist() == key
+
+
+def test_powers_of_integers_are_written_as_onnx_has_them(tmp_path: Path) -> None:
+    given = {"i": np.array([3, -4, 0, 1], np.int32), "n": np.array([4, 3, 2, 0], np.int32)}
+    wk.onnx.save(lambda i, n: {"y": i**n, "z": i**2}, tmp_path / "f.onnx", given)
+    found = peer(str(tmp_path / "f.onnx"), given)
+
+    assert [one.tolist() for one in found] == [[81, -64, 0, 1], [9, 16, 0, 1]]
