@@ -13,7 +13,10 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Container
 
+_DEFAULTS = 4
+"""The version of the format since which an initializer need not be an input."""
 _LARGE = 1 << 10
 """Elements of a tensor that is more than a shape."""
 
@@ -50,6 +53,24 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
             "operators; is it a model of ONNX?"
         )
     return model, folder
+
+
+def defaults_of(model: onnx.ModelProto) -> frozenset[str]:
+    """Return the names of initializers that are inputs, too, of which a caller may give others."""
+    if model.ir_version < _DEFAULTS:
+        return frozenset()
+    initializers = {one.name for one in model.graph.initializer}
+    return frozenset(one.name for one in model.graph.input if one.name in initializers)
+
+
+def without_defaults(model: onnx.ModelProto, names: Container[str]) -> onnx.ModelProto:
+    """Return a model that has to be given some of the inputs that have defaults."""
+    kept = [one for one in model.graph.initializer if one.name not in names]
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    del found.graph.initializer[:]
+    found.graph.initializer.extend(kept)
+    return found
 
 
 def values_of(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import time
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _NORMS = ("BatchNormalization", "FusedBatchNorm")
 """What the names of operators begin with whose inputs 3 and 4 are running statistics."""
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _STATIC = MappingProxyType({"static": True})
 _UNTRAINED = " The model's weights are no variables: load it with trainable=True."
 
@@ -62,21 +64,39 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
 
     Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
     """
+    return _loaded(path_or_proto, trainable=trainable)
+
+
+def _loaded(
+    source: Any,
+    *,
+    trainable: bool,
+    without: frozenset[str] = frozenset(),
+    known: Mapping[str, Any] = _NOTHING,
+) -> Model:
+    """Return a model that has no defaults of some inputs, and variables that are known."""
     with needing_onnx("load"):
-        from wgsl_kernels.onnx.files import read_model
+        from wgsl_kernels.onnx.files import defaults_of, read_model, without_defaults
         from wgsl_kernels.onnx.reading import read_graph
     registry.load_families()
-    model, folder = read_model(path_or_proto)
-    graph = read_graph(model, folder)
+    model, folder = read_model(source)
+    defaults = defaults_of(model) - without
+    graph = read_graph(without_defaults(model, without) if without else model, folder)
+    graph.inputs = tuple(sorted(graph.inputs, key=lambda one: one.name in without))
     done = optimise(graph, trainable=trainable)
-    return Model(graph, done, trainable=trainable)
+    found = Model(graph, done, trainable=trainable, known=known)
+    if defaults and not without:
+        found._defaults = defaults
+        found._again = functools.partial(_loaded, source, trainable=trainable)
+    return found
 
 
 @dataclass(eq=False, init=False, repr=False)
 class Model:
     """A model: called with the inputs of its graph, it returns the outputs.
 
-    Inputs are tensors or what `wk.tensor` takes, in the graph's order or by name. Integers beyond
+    Inputs are tensors or what `wk.tensor` takes, in the graph's order or by name. Initializers that
+    are inputs, too, are defaults, in place of which others may be given by name. Integers beyond
     32 bits are refused: they are computed in int32. One output is returned as a tensor, several
     as a tuple in the graph's order; those of types that tensors have not are in the dtype that
     carries them, as int32 for int64. `numpy` returns arrays of the declared types.
@@ -95,10 +115,21 @@ class Model:
     why_not_replayed: str | None = field(metadata=_STATIC)
     _graph: Graph = field(metadata=_STATIC)
     _untrained: str = field(metadata=_STATIC)
+    _defaults: frozenset[str] = field(metadata=_STATIC)
+    _others: dict[frozenset[str], Model] = field(metadata=_STATIC)
+    _again: Callable[..., Model] | None = field(metadata=_STATIC)
     _replayed: Captured[..., tuple[Any, ...]] = field(metadata=_STATIC)
 
-    def __init__(self, graph: Graph, optimised: Optimised, *, trainable: bool = False) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        optimised: Optimised,
+        *,
+        trainable: bool = False,
+        known: Mapping[str, Any] = _NOTHING,
+    ) -> None:
         self._graph = graph
+        self._defaults, self._others, self._again = frozenset(), {}, None
         self.optimised = optimised
         statistics = {
             name
@@ -112,7 +143,9 @@ class Model:
             if constant.array.dtype.kind == "f":
                 if trainable:
                     is_trained = name not in statistics
-                    made = ops.variable(constant.tensor, name=name, trainable=is_trained)
+                    made = known.get(name)
+                    if made is None:
+                        made = ops.variable(constant.tensor, name=name, trainable=is_trained)
                     constant.keep_in(made)
                 found[name] = constant.tensor
         self.parameters = MappingProxyType(found)
@@ -173,6 +206,9 @@ class Model:
 
     def _run(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Run the graph, or replay it: nobody must be there who wants to see its kernels."""
+        other = self._for(named)
+        if other is not self:
+            return other._run(inputs, named)
         now = context.current()
         is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
         given = self._taken(inputs, named, is_lent=not is_watched and now.watch is None)
@@ -190,8 +226,21 @@ class Model:
         What a node gave is a tensor, an array where it was computed on the host, a list of a
         sequence, or None.
         """
+        other = self._for(named)
+        if other is not self:
+            return other.trace(observe, *inputs, **named)
         found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
         return tuple(map(_tensors, found))
+
+    def _for(self, named: Mapping[str, Any]) -> Model:
+        """Return the model that takes what is given by name: one that has no default of it."""
+        given = self._defaults.intersection(named)
+        if not given:
+            return self
+        if given not in self._others:
+            assert self._again is not None
+            self._others[given] = self._again(without=given, known=self.parameters)
+        return self._others[given]
 
     def _node_rows(
         self, inputs: tuple[Any, ...], named: Mapping[str, Any]
