@@ -31,7 +31,11 @@ AXES: list[tuple[str, dict[str, Any], int, str]] = [
     ("Unsqueeze", {"axes": [3]}, 11, r"axes has 3, but the tensor has rank 3"),
     ("Squeeze", {"axes": [-3]}, 11, "axes has -3"),
 ]
-MORE = {"Gather": {"i": [0]}, "GatherElements": {"i": [[0]]}, "LayerNormalization": {"s": X[0]}}
+MORE: dict[str, dict[str, Any]] = {
+    "Gather": {"i": [0]},
+    "GatherElements": {"i": [[0]]},
+    "LayerNormalization": {"s": X[0]},
+}
 """What an operator reads besides."""
 
 
@@ -39,7 +43,7 @@ MORE = {"Gather": {"i": [0]}, "GatherElements": {"i": [[0]]}, "LayerNormalizatio
 def test_an_axis_that_a_tensor_has_not_is_refused(
     op: str, attrs: dict[str, Any], opset: int, words: str
 ) -> None:
-    more: dict[str, Any] = MORE.get(op, {})
+    more = MORE.get(op, {})
     kind = INT64 if op == "ArgMax" else FLOAT
     proto = model(
         [node(op, ["x", *more], ["y"], name="bad", **attrs)],
@@ -53,11 +57,10 @@ def test_an_axis_that_a_tensor_has_not_is_refused(
 def test_axes_that_are_inputs_are_held_to_the_rank(op: str) -> None:
     axes = np.array(7 if op == "CumSum" else [7])
     for given in ({"a": axes}, {}):
-        proto = model(
-            [node(op, ["x", "a"], ["y"])],
-            {"x": (FLOAT, ["a", "b"])} | ({} if given else {"a": (INT64, axes.shape)}),
-            {"y": (FLOAT, None)}, given,
-        )  # fmt: skip
+        inputs: dict[str, tuple[int, Any]] = {"x": (FLOAT, ["a", "b"])}
+        if not given:
+            inputs["a"] = (INT64, axes.shape)
+        proto = model([node(op, ["x", "a"], ["y"])], inputs, {"y": (FLOAT, None)}, given)
         with pytest.raises(wk.ArgumentError, match=f"{op} at '{op} -> y': axes has 7"):
             wk.onnx.load(proto)(X, *(() if given else (axes,)))
 

@@ -62,7 +62,7 @@ def test_parameters_are_assigned_and_not_replaced() -> None:
 
 
 def test_a_model_is_copied_and_not_pickled() -> None:
-    net = wk.onnx.load(network(), trainable=True)
+    net: Any = wk.onnx.load(network(), trainable=True)
     twin = copy.deepcopy(net)
     want = net(X).numpy()
     np.testing.assert_array_equal(twin(X).numpy(), want)
