@@ -172,8 +172,8 @@ def test_inputs_of_few_bits_come_as_codes(kind: str, backend: str) -> None:
     dtype = _weights(kind).dtype
     declared = helper.np_dtype_to_tensor_dtype(dtype)
     nodes = [node("Cast", ["x"], ["wide"], to=FLOAT), node("Add", ["wide", "wide"], ["y"])]
-    shape: list[Any] = ["batch", 3, "last"]
-    proto = model(nodes, {"x": (declared, shape)}, {"y": (FLOAT, shape)}, opset=25)
+    dims: list[Any] = ["batch", 3, "last"]
+    proto = model(nodes, {"x": (declared, dims)}, {"y": (FLOAT, dims)}, opset=25)
     entered = []
 
     def note(call: Any, proceed: Any) -> Any:

@@ -24,18 +24,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.onnx.graph import OnnxNode
 
 
-def _reduction(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def reduce(node: OnnxNode, x: Tensor, axes: Array) -> Tensor:
-        return op(x, ints(axes), keepdims=node.attr("keep_dims", False))
-
-    return reduce
-
-
-def _reduced_on_host(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(node: OnnxNode, x: Array, axes: Array) -> Any:
-        return function(x, axis=ints(axes), keepdims=node.attr("keep_dims", False))
-
-    return reduce
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda node, x, axes: function(
+        x, axis=ints(axes), keepdims=node.attr("keep_dims", False)
+    )
 
 
 for _name, _op, _function in (
@@ -46,7 +38,7 @@ for _name, _op, _function in (
     ("Prod", ops.prod, np.prod),
     ("Sum", ops.sum, np.sum),
 ):
-    rule(_name, host=(1,), numpy=_reduced_on_host(_function))(_reduction(_op))
+    rule(_name, host=(1,), numpy=_reduction(_function))(_reduction(_op))
 rule("Mean", host=(1,))(_reduction(ops.mean))
 
 
@@ -62,22 +54,13 @@ def extreme_place(node: OnnxNode, x: Tensor, axis: Array | None = None) -> Tenso
     return run(node.op, x, axis=0 if axis is None else int(axis))
 
 
-@rule("FloorDiv", numpy=lambda node, a, b: np.floor_divide(a, b))
-def floor_div(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
-    """Return quotients rounded down."""
-    return ops.floor_divide(a, b)
-
-
-@rule("DivNoNan")
-def div_no_nan(node: OnnxNode, a: Tensor, b: Tensor) -> Tensor:
-    """Return quotients, 0 where the divisor is 0."""
-    return ops.div_no_nan(a, b)
-
-
-@rule("StopGradient")
-def stop_gradient(node: OnnxNode, x: Tensor) -> Tensor:
-    """Return ``x``, through which no gradient flows."""
-    return stopped(x)
+rule("DivNoNan")(lambda node, a, b: ops.div_no_nan(a, b))
+rule("FloorDiv", numpy=lambda node, a, b: np.floor_divide(a, b))(
+    lambda node, a, b: ops.floor_divide(a, b)
+)
+rule("StopGradient")(lambda node, x: stopped(x))
+rule("Unique", reads=True, outputs=2)(lambda node, x: run_many("Unique", x, axis=0))
+rule("Where", reads=True)(lambda node, x: ops.stack(list(ops.nonzero(x)), 1))
 
 
 @rule("Cast", numpy=lambda node, x: x.astype(carrier(node.attrs["DstT"])))
@@ -113,15 +96,3 @@ def gather(node: OnnxNode, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
     return run(
         "GatherV2", x, indices, axis=int(axis) % x.ndim, batch_dims=node.attr("batch_dims", 0)
     )
-
-
-@rule("Unique", reads=True, outputs=2)
-def unique(node: OnnxNode, x: Tensor) -> tuple[Tensor, ...]:
-    """Return the different elements in the order in which they come, and where each is."""
-    return run_many("Unique", x, axis=0)
-
-
-@rule("Where", reads=True)
-def where(node: OnnxNode, x: Tensor) -> Tensor:
-    """Return the indices of what is not 0, in rows."""
-    return ops.stack(list(ops.nonzero(x)), 1)

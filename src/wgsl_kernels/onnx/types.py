@@ -153,13 +153,9 @@ def entered(array: Array, what: str, *, is_lent: bool) -> Tensor:
     """Return the tensor that carries an input; numbers of few bits are widened on its backend.
 
     Args:
-        array: Of any of ONNX's element types.
+        array: Of any of ONNX's element types, which `carried` may refuse.
         what: What it is, for an error's text.
         is_lent: Whether the tensor is for one run, which nothing records: see `of_lent`.
-
-    Raises:
-        ArgumentError: Integers do not fit int32.
-        DTypeError: No element type is like the array's dtype.
     """
     name = element_of(array.dtype)
     kind = PACKED_KINDS.get(name)

@@ -49,8 +49,7 @@ def instance_normalization(node: OnnxNode, x: Tensor, scale: Tensor, offset: Ten
         x,
         mean,
         variance,
-        _per_channel(offset, x),
-        _per_channel(scale, x),
+        *(_per_channel(one, x) for one in (offset, scale)),
         variance_epsilon=node.attr("epsilon"),
     )
 

@@ -38,6 +38,7 @@ class CannotSayError(Exception):
     """A kernel's call that a format cannot say, and why."""
 
 
+@dataclass(eq=False, slots=True)
 class GraphValue:
     """A tensor of a run; told from others by identity.
 
@@ -48,15 +49,10 @@ class GraphValue:
         name: That of the variable that it is, or is made of alone; "" where there is none.
     """
 
-    __slots__ = ("array", "made", "name", "spec")
-
-    def __init__(
-        self, spec: Spec, array: Array | None = None, made: str = "", name: str = ""
-    ) -> None:
-        self.spec = spec
-        self.array = array
-        self.made = made
-        self.name = name
+    spec: Spec
+    array: Array | None = None
+    made: str = ""
+    name: str = ""
 
     @property
     def shape(self) -> Shape:

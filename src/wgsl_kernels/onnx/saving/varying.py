@@ -136,6 +136,7 @@ def _written(
     return WrittenGraph(graph, _varying_dims("", axes, [one.inputs for one in runs]), dims)
 
 
+@dataclass(frozen=True)
 class _Axes:
     """The axes that vary.
 
@@ -144,9 +145,8 @@ class _Axes:
         lengths: Those of the examples.
     """
 
-    def __init__(self, places: Mapping[str, Sequence[tuple[str, int]]], lengths: Lengths) -> None:
-        self.places = places
-        self.lengths = lengths
+    places: Mapping[str, Sequence[tuple[str, int]]]
+    lengths: Lengths
 
     @classmethod
     def of(cls, caller: str, given: Mapping[str, Tensor], asked: Any) -> _Axes:
@@ -244,16 +244,14 @@ class _TracedGraph(NamedTuple):
         return cls(writer.nodes, arrays, traced.inputs, traced.outputs, sources)
 
 
+@dataclass(frozen=True)
 class _Comparison:
     """The graphs of runs at several lengths, of which the first is the one to write."""
 
-    def __init__(
-        self, caller: str, axes: _Axes, first: GraphWriter, runs: Sequence[_TracedGraph]
-    ) -> None:
-        self._caller = caller
-        self._axes = axes
-        self._runs = runs
-        self._first = first
+    _caller: str
+    _axes: _Axes
+    _first: GraphWriter
+    _runs: Sequence[_TracedGraph]
 
     def graph(self) -> GraphWriter:
         """Return the first graph, in which what differs from the others is computed.
