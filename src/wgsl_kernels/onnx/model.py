@@ -84,7 +84,10 @@ def _loaded(
     graph = read_graph(without_defaults(model, without) if without else model, folder)
     graph.inputs = tuple(sorted(graph.inputs, key=lambda one: one.name in without))
     done = optimise(graph, trainable=trainable)
-    found = Model(graph, done, trainable=trainable, known=known)
+    for name, one in graph.constants.items():
+        if trainable and name in known:
+            one.keep_in(known[name])
+    found = Model(graph, done, trainable=trainable)
     if defaults and not without:
         found._defaults = defaults
         found._again = functools.partial(_loaded, source, trainable=trainable)
@@ -120,14 +123,7 @@ class Model:
     _again: Callable[..., Model] | None = field(metadata=_STATIC)
     _replayed: Captured[..., tuple[Any, ...]] = field(metadata=_STATIC)
 
-    def __init__(
-        self,
-        graph: Graph,
-        optimised: Optimised,
-        *,
-        trainable: bool = False,
-        known: Mapping[str, Any] = _NOTHING,
-    ) -> None:
+    def __init__(self, graph: Graph, optimised: Optimised, *, trainable: bool = False) -> None:
         self._graph = graph
         self._defaults, self._others, self._again = frozenset(), {}, None
         self.optimised = optimised
@@ -141,11 +137,9 @@ class Model:
         found: dict[str, Tensor | Variable] = {}
         for name, constant in read_on_device(graph).items():
             if constant.array.dtype.kind == "f":
-                if trainable:
+                if trainable and not isinstance(constant.tensor, Variable):
                     is_trained = name not in statistics
-                    made = known.get(name)
-                    if made is None:
-                        made = ops.variable(constant.tensor, name=name, trainable=is_trained)
+                    made = ops.variable(constant.tensor, name=name, trainable=is_trained)
                     constant.keep_in(made)
                 found[name] = constant.tensor
         self.parameters = MappingProxyType(found)
