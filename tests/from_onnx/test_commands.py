@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -72,3 +72,52 @@ def test_a_bad_file_ends_with_a_message(tmp_path: Path) -> None:
 
     assert found.exit_code == 2
     assert "text.onnx is no model of ONNX" in found.output.replace("\n", "")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"x": np.zeros((1, 3, 12, 12)), "z": np.zeros(1)}, "has z; the inputs are x"),
+        ({"z": np.zeros(1)}, r"has no x; has ['z']"),
+        ({"x": np.array([None])}, "is no .npz file of plain arrays"),
+        (np.zeros(3), "is no .npz file of plain arrays"),
+        (b"PK, but nothing else", "is no .npz file of plain arrays"),
+        (b"", "is no .npz file of plain arrays"),
+        (None, "does not exist"),
+    ],
+)
+def test_a_file_of_inputs_that_does_not_serve_is_refused(
+    given: Any, words: str, file: Path, tmp_path: Path
+) -> None:
+    place = tmp_path / "given"
+    with place.open("wb") as to:
+        if isinstance(given, bytes):
+            to.write(given)
+        elif isinstance(given, dict):
+            np.savez(to, **given)
+        elif given is not None:
+            np.save(to, given)
+    if given is None:
+        place.unlink()
+    found = CliRunner().invoke(app, ["run", str(file), "--input", str(place)])
+
+    assert found.exit_code == 2, found.output
+    assert words in " ".join(found.output.replace("\u2502", " ").split())
+
+
+def test_a_file_for_outputs_is_checked_before_the_model_is_read(tmp_path: Path) -> None:
+    (tmp_path / "text.onnx").write_text("no model")
+    for out, words in (("y.txt", "want a name that ends in .npz"), ("no/y.npz", "no folder")):
+        where = ["run", f"{tmp_path}/text.onnx", "--out", f"{tmp_path}/{out}"]
+        found = CliRunner().invoke(app, where)
+        assert found.exit_code == 2
+        assert words in found.output.replace("\n", " ")
+
+
+def test_a_message_names_the_node(file: Path, tmp_path: Path) -> None:
+    bad = helper.make_node("Reshape", ["x", "shape"], ["y"], name="bad")
+    proto = model([bad], {"x": (FLOAT, [3])}, {"y": (FLOAT, None)}, {"shape": [2, 2]})
+    onnx.save(proto, tmp_path / "bad.onnx")
+    found = CliRunner().invoke(app, ["run", str(tmp_path / "bad.onnx")])
+
+    assert "in node 'bad' (Reshape)" in found.output

@@ -326,7 +326,7 @@ def test_a_hostile_file_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(wk.ArgumentError, match="functions call each other in a circle"):
         wk.onnx.load(recursive)
 
-    with pytest.raises(wk.ArgumentError, match="got a int; want a path or a ModelProto"):
+    with pytest.raises(wk.ArgumentError, match="got a int; want a path, a ModelProto or its bytes"):
         wk.onnx.load(3)
 
 

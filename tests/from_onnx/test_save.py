@@ -244,3 +244,54 @@ def test_weights_keep_the_names_of_variables(tmp_path: Path) -> None:
     wk.tfjs.save_graph_model(f, tmp_path / "tfjs", {"x": x})
     there = wk.tfjs.load_graph_model(tmp_path / "tfjs" / "model.json", trainable=True)
     assert named < set(there.parameters)
+
+
+@pytest.mark.parametrize("caller", ["save", "save_graph_model"])
+def test_what_a_function_assigns_is_as_before_and_what_it_draws_is_refused(
+    caller: str, tmp_path: Path
+) -> None:
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
+    norm, drop = wk.nn.batch_norm(3), wk.nn.dropout(0.5)
+    seen = wk.variable(0.0, name="seen")
+    start = [norm.mean.tolist(), norm.variance.tolist(), wk.random.key.tolist(), seen.item()]
+
+    def f(x: Any) -> Any:
+        seen.assign_add(1.0)
+        return norm(x, train=True) * seen
+
+    def noisy(x: Any) -> Any:
+        weight = wk.random_normal((3,))
+        return f(x) * (weight + 1.0)
+
+    WRITERS[caller](f, tmp_path, {"x": x})
+    for drawing, kernel in (
+        (lambda x: drop(f(x), train=True), "RandomUniform"),
+        (noisy, "RandomNormal"),
+    ):
+        words = (
+            rf"{caller}: f draws random numbers, at .*test_save\.py:\d+ \({kernel}\): .*train=False"
+        )
+        with pytest.raises(wk.ArgumentError, match=words):
+            WRITERS[caller](drawing, tmp_path, {"x": x})
+    now = [norm.mean.tolist(), norm.variance.tolist(), wk.random.key.tolist(), seen.item()]
+    assert now == start
+
+
+def test_what_f_draws_to_no_end_is_none_of_the_models(tmp_path: Path) -> None:
+    key = wk.random.key.tolist()
+
+    def f(x: Any) -> Any:
+        wk.random_uniform((2,))
+        return x + 1.0
+
+    wk.onnx.save(f, tmp_path / "f.onnx", {"x": np.ones(2, np.float32)})
+    assert wk.onnx.load(tmp_path / "f.onnx")([1.0, 2.0]).tolist() == [2.0, 3.0]
+    assert wk.random.key.tolist() == key
+
+
+def test_powers_of_integers_are_written_as_onnx_has_them(tmp_path: Path) -> None:
+    given = {"i": np.array([3, -4, 0, 1], np.int32), "n": np.array([4, 3, 2, 0], np.int32)}
+    wk.onnx.save(lambda i, n: {"y": i**n, "z": i**2}, tmp_path / "f.onnx", given)
+    found = peer(str(tmp_path / "f.onnx"), given)
+
+    assert [one.tolist() for one in found] == [[81, -64, 0, 1], [9, 16, 0, 1]]

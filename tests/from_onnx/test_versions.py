@@ -14,6 +14,7 @@ import wgsl_kernels as wk
 Case = tuple[str, int, dict[str, Any], dict[str, Any]]
 """An operator, the version of the operators, its attributes, its constants."""
 
+_OVERHANGING = {"ceil_mode": 1, "count_include_pad": 1}
 CASES: list[Case] = [
     ("Softmax", 11, {"axis": 1}, {}),
     ("Softmax", 13, {"axis": 1}, {}),
@@ -52,8 +53,17 @@ CASES: list[Case] = [
     ("Trilu", 14, {"upper": 0}, {"k": -1}),
     ("ArgMax", 12, {"axis": -1, "select_last_index": 1}, {}),
     ("DepthToSpace", 10, {"blocksize": 2}, {}),
+    *(
+        ("AveragePool", 19, {"kernel_shape": [3, 2], "strides": [2, 2], **_OVERHANGING, **more}, {})
+        for more in (
+            {"auto_pad": "VALID"},
+            {"auto_pad": "VALID", "dilations": [2, 2]},
+            {"pads": [1, 1, 1, 1]},
+            {"pads": [0, 0, 0, 1]},
+        )
+    ),
 ]
-SHAPES = {"DepthToSpace": (1, 4, 2, 3)}
+SHAPES = {"AveragePool": (1, 1, 9, 8), "DepthToSpace": (1, 4, 2, 3)}
 COUNTS = {"Split": 2, "TopK": 2}
 
 

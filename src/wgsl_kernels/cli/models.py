@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -54,11 +55,7 @@ def inputs_of(model: Model, file: Path | None) -> dict[str, Any]:
         ArgumentError: The file lacks an input, or a type cannot be drawn.
     """
     if file is not None:
-        with np.load(file) as found:
-            missing = [one.name for one in model.inputs if one.name not in found]
-            if missing:
-                raise ArgumentError(f"{file}: has no {', '.join(missing)}; has {found.files}.")
-            return {one.name: found[one.name] for one in model.inputs}
+        return _given(model, file)
     draw = np.random.default_rng(0)
     given: dict[str, Any] = {}
     for one in model.inputs:
@@ -70,6 +67,38 @@ def inputs_of(model: Model, file: Path | None) -> dict[str, Any]:
         drawn = draw.integers(0, 2, shape) if is_whole else draw.standard_normal(shape)
         given[one.name] = np.asarray(drawn).astype(kind)
     return given
+
+
+def _given(model: Model, file: Path) -> dict[str, Any]:
+    """Return the arrays of a file, by the names of a model's inputs."""
+    wanted = {one.name: one.type for one in model.inputs}
+    try:
+        with np.load(file) as found:
+            names = set(found.files)
+            given = {name: found[name] for name in wanted if name in names}
+    except (OSError, ValueError, EOFError, AttributeError, TypeError, BadZipFile):
+        raise ArgumentError(
+            f"{file}: is no .npz file of plain arrays, as np.savez writes."
+        ) from None
+    missing = [n for n, kind in wanted.items() if n not in names and "optional(" not in kind]
+    if missing:
+        raise ArgumentError(f"{file}: has no {', '.join(missing)}; has {sorted(names)}.")
+    if names - wanted.keys():
+        more = ", ".join(sorted(names - wanted.keys()))
+        raise ArgumentError(f"{file}: has {more}; the inputs are {', '.join(wanted)}.")
+    return given
+
+
+def check_out(file: Path) -> None:
+    """Refuse a file for outputs that cannot be written.
+
+    Raises:
+        ArgumentError: Its name does not end in ``.npz``, or its folder is missing.
+    """
+    if file.suffix != ".npz":
+        raise ArgumentError(f"{file}: want a name that ends in .npz.")
+    if not file.parent.is_dir():
+        raise ArgumentError(f"{file}: there is no folder {str(file.parent)!r}.")
 
 
 def outputs_of(model: Model, given: dict[str, Any]) -> dict[str, Any]:

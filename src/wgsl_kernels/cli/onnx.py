@@ -15,7 +15,12 @@ app = typer.Typer(no_args_is_help=True, help="Models from ONNX: run, show, compa
 File = Annotated[Path, typer.Argument(help="A model of ONNX.", exists=True, dir_okay=False)]
 Inputs = Annotated[
     Path | None,
-    typer.Option("--input", help="An .npz file of the inputs by name; else they are drawn."),
+    typer.Option(
+        "--input",
+        help="An .npz file of the inputs by name; else they are drawn.",
+        exists=True,
+        dir_okay=False,
+    ),
 ]
 On = Annotated[str, typer.Option(help="cpu or webgpu; else the default.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
@@ -37,6 +42,8 @@ def run_model(
     with telling_errors():
         if backend:
             set_backend(backend)
+        if out is not None:
+            models.check_out(out)
         loaded = load(model)
         found = models.outputs_of(loaded, models.inputs_of(loaded, inputs))
         if out is not None:

@@ -38,7 +38,9 @@ def telling_errors() -> Iterator[None]:
     try:
         yield
     except WgslKernelsError as error:
-        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(str(error))
+        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(
+            "\n".join([str(error), *getattr(error, "__notes__", ())])
+        )
         wrong = isinstance(error, (ArgumentError, KernelNotFound))
         raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
 

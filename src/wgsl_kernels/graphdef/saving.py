@@ -52,6 +52,7 @@ def save_graph_model(
     written as it is in that run: variables, and what is computed of them. Shapes are those of the
     examples, but for axes in ``dynamic_axes``: for these ``f`` runs at several lengths, 1 among
     them, and what of its graphs differs is computed from the inputs' shapes, or refused.
+    Variables, optimizers and `wk.random` are afterwards as before.
 
     Args:
         f: Called with ``inputs`` by name. It returns a tensor, or several in a tuple or list, which
@@ -66,9 +67,9 @@ def save_graph_model(
     Raises:
         ArgumentError: A kernel is none that TensorFlow.js can say: all of them are named, each with
             the line that ran it; or ``f`` does not take its inputs, or reads values that depend on
-            them; or it cannot be said for any length of the dynamic axes, and by which line; or it
-            returns something else than tensors, none, or one under the name of an input; or a name
-            is none that a node can have; or ``folder`` is no path.
+            them, or draws random numbers; or it cannot be said for any length of the dynamic axes,
+            and by which line; or it returns something else than tensors, none, or one under the
+            name of an input; or a name is none that a node can have; or ``folder`` is no path.
         DTypeError: An input, output or weight is none of float32, int32 and bool.
         OSError: A file cannot be written.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.values.shapes import normalize_axes
 from wgsl_kernels.graphdef.attributes import ELEMENTS
 from wgsl_kernels.graphdef.rules import rule
 from wgsl_kernels.onnx.rules.shapes import MASKS, strided
@@ -80,8 +81,9 @@ def rank_of(node: OnnxNode, x: Any) -> Array:
 
 
 def _squeezed(node: OnnxNode, x: Any) -> tuple[int, ...]:
-    axes = node.attr("squeeze_dims") or node.attr("axis") or range(x.ndim)
-    chosen = {a % x.ndim for a in axes if node.attr("squeeze_dims") or x.shape[a] == 1}
+    given = node.attr("squeeze_dims") or node.attr("axis") or range(x.ndim)
+    axes = normalize_axes(node.op, tuple(given), x.ndim)
+    chosen = {a for a in axes if node.attr("squeeze_dims") or x.shape[a] == 1}
     if any(x.shape[a] != 1 for a in chosen):
         raise ValueError(f"axes {list(axes)} are not all of length 1")
     return tuple(n for i, n in enumerate(x.shape) if i not in chosen)

@@ -11,6 +11,7 @@ import numpy as np
 
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient as stopped
 from wgsl_kernels.engine.execution.run import run, run_many
+from wgsl_kernels.engine.values.shapes import normalize_axis
 from wgsl_kernels.graphdef.rules import rule
 from wgsl_kernels.graphdef.shapes import carrier
 from wgsl_kernels.onnx.running import ints
@@ -93,6 +94,5 @@ def _gathered_on_host(node: OnnxNode, x: Array, indices: Array, axis: Any = 0) -
 @rule("Gather", "GatherV2", host=(2,), numpy=_gathered_on_host)
 def gather(node: OnnxNode, x: Tensor, indices: Tensor, axis: Any = 0) -> Tensor:
     """Return the slices of ``x`` that indices name along an axis."""
-    return run(
-        "GatherV2", x, indices, axis=int(axis) % x.ndim, batch_dims=node.attr("batch_dims", 0)
-    )
+    along = normalize_axis(node.op, int(axis), x.ndim)
+    return run("GatherV2", x, indices, axis=along, batch_dims=node.attr("batch_dims", 0))

@@ -13,7 +13,10 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Container
 
+_DEFAULTS = 4
+"""The version of the format since which an initializer need not be an input."""
 _LARGE = 1 << 10
 """Elements of a tensor that is more than a shape."""
 
@@ -23,29 +26,51 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
 
     Raises:
         ArgumentError: The file is no model, or ends too early, or ``source`` is neither a path nor
-            a model.
+            a model, nor the bytes of one.
         OSError: The file cannot be read.
     """
     if isinstance(source, onnx.ModelProto):
         model, folder, shown = source, "", "the model"
-    elif isinstance(source, (str, bytes)) or hasattr(source, "__fspath__"):
-        path = Path(source.decode() if isinstance(source, bytes) else source)
-        data = path.read_bytes()
-        model, folder, shown = onnx.ModelProto(), str(path.parent), str(path)
+    elif isinstance(source, (bytes, str)) or hasattr(source, "__fspath__"):
+        data, folder, shown = source, "", "what was given"
+        if not isinstance(data, bytes):
+            path = Path(data)
+            data, folder, shown = path.read_bytes(), str(path.parent), str(path)
+        model = onnx.ModelProto()
         try:
             model.ParseFromString(data)
         except DecodeError as error:
             raise ArgumentError(
-                f"load: {path} is no model of ONNX, or not the whole of one: {error}."
+                f"load: {shown} is no model of ONNX, or not the whole of one: {error}."
             ) from None
     else:
-        raise ArgumentError(f"load: got a {type(source).__name__}; want a path or a ModelProto.")
+        raise ArgumentError(
+            f"load: got a {type(source).__name__}; want a path, a ModelProto or its bytes."
+        )
     if not model.HasField("graph") or not model.opset_import:
         raise ArgumentError(
             f"load: {shown} has no graph, or names no version of the "
             "operators; is it a model of ONNX?"
         )
     return model, folder
+
+
+def defaults_of(model: onnx.ModelProto) -> frozenset[str]:
+    """Return the names of initializers that are inputs, too, of which a caller may give others."""
+    if model.ir_version < _DEFAULTS:
+        return frozenset()
+    initializers = {one.name for one in model.graph.initializer}
+    return frozenset(one.name for one in model.graph.input if one.name in initializers)
+
+
+def without_defaults(model: onnx.ModelProto, names: Container[str]) -> onnx.ModelProto:
+    """Return a model that has to be given some of the inputs that have defaults."""
+    kept = [one for one in model.graph.initializer if one.name not in names]
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    del found.graph.initializer[:]
+    found.graph.initializer.extend(kept)
+    return found
 
 
 def values_of(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:

@@ -107,6 +107,7 @@ class OnnxNode:
         out_types: Those of ``outputs``.
         implementation: What computes it.
         numpy: What computes it in NumPy where all its inputs are on the host, or None.
+        axes_at: The place of the input that says axes; None where there is none.
     """
 
     op: str
@@ -120,6 +121,7 @@ class OnnxNode:
     out_types: tuple[str, ...]
     implementation: Operator
     numpy: Callable[..., Any] | None
+    axes_at: int | None = None
 
     def __repr__(self) -> str:
         return f"{', '.join(self.outputs)} = {self.op}({', '.join(self.inputs)})"

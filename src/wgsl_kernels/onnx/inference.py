@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx.files import type_name_of
-from wgsl_kernels.onnx.types import element_of, tensor_type
+from wgsl_kernels.onnx.types import element, element_of, tensor_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from wgsl_kernels.onnx.graph import Graph
 
-_KINDS = ("to", "dtype", "output_dtype", "output_datatype")
+KINDS = ("to", "dtype", "output_dtype", "output_datatype")
 """Attributes that say the type of the output by its number."""
 
 
@@ -38,7 +39,7 @@ def result_types(
     for formal, given in zip(_formals(schema.inputs, len(in_types)), in_types, strict=True):
         if given:
             bound.setdefault(formal, given)
-    asked = next((_kind(attrs[name]) for name in _KINDS if attrs.get(name)), "")
+    asked = next((_kind(attrs[name]) for name in KINDS if attrs.get(name)), "")
     value = attrs.get("value")
     if not asked and op == "ConstantOfShape":
         asked = "tensor(float)" if value is None else tensor_type(element_of(value.dtype))
@@ -53,6 +54,44 @@ def result_types(
         else:
             found.append(_default(schema, formal, in_types))
     return tuple(found)
+
+
+def check_types(schema: Any, in_types: tuple[str, ...], shown: str) -> None:
+    """Hold the types of what a node reads, where they are known, to the schema of its operator.
+
+    Raises:
+        ArgumentError: One is none that the operator takes, or differs from another of its variable.
+    """
+    allowed = {one.type_param_str: one.allowed_type_strs for one in schema.type_constraints}
+    bound: dict[str, str] = {}
+    for i, given in enumerate(in_types):
+        one = schema.inputs[min(i, len(schema.inputs) - 1)]
+        if not given:
+            continue
+        wanted = allowed.get(one.type_str, [one.type_str])
+        if given not in wanted and not given.startswith("optional("):
+            said = ", ".join(sorted(wanted)) if len(wanted) < _FEW else "another type"
+            raise ArgumentError(
+                f"load: {schema.name} at {shown!r}: {one.name} is {given}; want {said}."
+            )
+        if one.is_homogeneous and bound.setdefault(one.type_str, given) != given:
+            raise ArgumentError(
+                f"load: {schema.name} at {shown!r}: {one.name} is {given}, but another input is "
+                f"{bound[one.type_str]}; want one type."
+            )
+
+
+_FEW = 5
+"""Types that a message lists."""
+
+
+def body_types(op: str, in_types: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the types of what a node's graph takes, which the graph need not declare."""
+    if op == "Loop":
+        return ("tensor(int64)", "tensor(bool)", *in_types[2:])
+    if op == "SequenceMap":
+        return tuple(_inner(one) if one.startswith("seq(") else one for one in in_types)
+    return in_types if op == "Scan" else ()
 
 
 _CAST_INSIDE = frozenset({"LayerNormalization"})  # an attribute of that name is no output's type
@@ -93,6 +132,28 @@ def _of_graph(name: str, skipped: int = 0) -> Callable[..., tuple[str, ...]]:
     return rule
 
 
+def _of_branches(
+    attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int
+) -> tuple[str, ...]:
+    """Return the types that both branches give.
+
+    Raises:
+        ArgumentError: They give something else, or another number.
+    """
+    then, other = (
+        _of_graph(name)(attrs, in_types, count) for name in ("then_branch", "else_branch")
+    )
+    counts = [len(attrs[name].outputs) for name in ("then_branch", "else_branch")]
+    if counts != [count, count] or any(
+        a and b and a != b for a, b in zip(then, other, strict=True)
+    ):
+        raise ArgumentError(
+            f"load: the branches of an If give {', '.join(then)} ({counts[0]}) and "
+            f"{', '.join(other)} ({counts[1]}); want the same, {count} each."
+        )
+    return then
+
+
 def _quantized(attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int) -> tuple[str, ...]:
     if len(in_types) > 2 and in_types[2]:
         return (in_types[2],)
@@ -100,10 +161,17 @@ def _quantized(attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int) 
     return (_kind(asked) if asked else "tensor(uint8)",)
 
 
+def _widened(attrs: Mapping[str, Any], in_types: tuple[str, ...], count: int) -> tuple[str, ...]:
+    asked, scale = attrs.get("output_dtype"), in_types[1]
+    is_power = element(scale) == "float8e8m0"
+    return (_kind(asked) if asked else tensor_type("float") if is_power else scale,)
+
+
 _RULES: Mapping[str, Callable[..., tuple[str, ...]]] = {
-    "If": _of_graph("then_branch"),
+    "If": _of_branches,
     "Loop": _of_graph("body", 1),
     "Scan": _of_graph("body"),
+    "DequantizeLinear": _widened,
     "QuantizeLinear": _quantized,
     "SequenceMap": lambda attrs, types, n: tuple(
         f"seq({kind})" for kind in _of_graph("body")(attrs, types, n)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import time
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +23,9 @@ from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.extra import needing_onnx
 from wgsl_kernels.onnx.optimizing import Optimised, optimise
-from wgsl_kernels.onnx.placing import read_on_device, reason_not_replayed
+from wgsl_kernels.onnx.placing import graphs_in, read_on_device, reason_not_replayed
 from wgsl_kernels.onnx.running import device, host, run_graph
-from wgsl_kernels.onnx.types import CARRIERS, element, entered, numpy_type, released
+from wgsl_kernels.onnx.types import CARRIERS, FLOATS, element, entered, numpy_type, released
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
@@ -31,6 +35,10 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.onnx.graph import Graph, OnnxNode, ValueInfo
 
+_NORMS = ("BatchNormalization", "FusedBatchNorm")
+"""What the names of operators begin with whose inputs 3 and 4 are running statistics."""
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+_STATIC = MappingProxyType({"static": True})
 _UNTRAINED = " The model's weights are no variables: load it with trainable=True."
 
 
@@ -42,7 +50,7 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
     Weights in files of external data are read from the folder of the model.
 
     Args:
-        path_or_proto: A file, or an ``onnx.ModelProto``.
+        path_or_proto: A file, an ``onnx.ModelProto``, or the bytes of one.
         trainable: Whether the floating-point initializers become variables, which a gradient tape
             watches and optimisers change.
 
@@ -56,40 +64,101 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
 
     Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
     """
+    return _loaded(path_or_proto, trainable=trainable)
+
+
+def _loaded(
+    source: Any,
+    *,
+    trainable: bool,
+    without: frozenset[str] = frozenset(),
+    known: Mapping[str, Any] = _NOTHING,
+) -> Model:
+    """Return a model that has no defaults of some inputs, and variables that are known."""
     with needing_onnx("load"):
-        from wgsl_kernels.onnx.files import read_model
+        from wgsl_kernels.onnx.files import defaults_of, read_model, without_defaults
         from wgsl_kernels.onnx.reading import read_graph
     registry.load_families()
-    model, folder = read_model(path_or_proto)
-    graph = read_graph(model, folder)
+    model, folder = read_model(source)
+    defaults = defaults_of(model) - without
+    graph = read_graph(without_defaults(model, without) if without else model, folder)
+    graph.inputs = tuple(sorted(graph.inputs, key=lambda one: one.name in without))
     done = optimise(graph, trainable=trainable)
-    return Model(graph, done, trainable=trainable)
+    for name, one in graph.constants.items():
+        if trainable and name in known:
+            one.keep_in(known[name])
+    found = Model(graph, done, trainable=trainable)
+    if defaults and not without:
+        found._defaults = defaults
+        found._again = functools.partial(_loaded, source, trainable=trainable)
+    return found
 
 
+@dataclass(eq=False, init=False, repr=False)
 class Model:
     """A model: called with the inputs of its graph, it returns the outputs.
 
-    Inputs are tensors or what `wk.tensor` takes, in the graph's order or by name. Integers beyond
+    Inputs are tensors or what `wk.tensor` takes, in the graph's order or by name. Initializers that
+    are inputs, too, are defaults, in place of which others may be given by name. Integers beyond
     32 bits are refused: they are computed in int32. One output is returned as a tensor, several
     as a tuple in the graph's order; those of types that tensors have not are in the dtype that
     carries them, as int32 for int64. `numpy` returns arrays of the declared types.
+
+    As a tree of variables, such as optimisers and `wk.save` take, it is its ``parameters``.
+
+    Attributes:
+        parameters: The floating-point initializers, by name; variables, if they can be trained.
+            Those that are running statistics of a batch norm are not trainable.
+        optimised: What was done to the graph on load.
+        why_not_replayed: Why calls are not replayed on backends that can do so, or None.
     """
+
+    parameters: Mapping[str, Tensor | Variable]
+    optimised: Optimised = field(metadata=_STATIC)
+    why_not_replayed: str | None = field(metadata=_STATIC)
+    _graph: Graph = field(metadata=_STATIC)
+    _untrained: str = field(metadata=_STATIC)
+    _defaults: frozenset[str] = field(metadata=_STATIC)
+    _others: dict[frozenset[str], Model] = field(metadata=_STATIC)
+    _again: Callable[..., Model] | None = field(metadata=_STATIC)
+    _replayed: Captured[..., tuple[Any, ...]] = field(metadata=_STATIC)
 
     def __init__(self, graph: Graph, optimised: Optimised, *, trainable: bool = False) -> None:
         self._graph = graph
+        self._defaults, self._others, self._again = frozenset(), {}, None
         self.optimised = optimised
-        """What was done to the graph on load."""
-        self.parameters: dict[str, Tensor | Variable] = {}
-        """The floating-point initializers, by name; variables, if they can be trained."""
+        statistics = {
+            name
+            for inner in graphs_in(graph)
+            for node in inner.nodes
+            if node.op.startswith(_NORMS)
+            for name in node.inputs[3:5]
+        }
+        found: dict[str, Tensor | Variable] = {}
         for name, constant in read_on_device(graph).items():
             if constant.array.dtype.kind == "f":
-                if trainable:
-                    constant.keep_in(ops.variable(constant.tensor, name=name))
-                self.parameters[name] = constant.tensor
+                if trainable and not isinstance(constant.tensor, Variable):
+                    is_trained = name not in statistics
+                    made = ops.variable(constant.tensor, name=name, trainable=is_trained)
+                    constant.keep_in(made)
+                found[name] = constant.tensor
+        self.parameters = MappingProxyType(found)
         self._untrained = "" if trainable else _UNTRAINED
         self.why_not_replayed = reason_not_replayed(graph)
-        """Why calls are not replayed on backends that can do so, or None."""
         self._replayed = Captured(self._forward, is_checked=False)  # it does the same each time
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Model:
+        memo[id(self)] = made = object.__new__(type(self))
+        state = {**self.__dict__, "parameters": dict(self.parameters)}
+        made.__dict__.update(copy.deepcopy(state, memo))
+        made.parameters = MappingProxyType(made.parameters)
+        return made
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError(
+            "Model: cannot be pickled; give the path of its file, and save what was trained by "
+            "wk.save(path, model), or the model by wk.onnx.save."
+        )
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:
@@ -131,6 +200,9 @@ class Model:
 
     def _run(self, inputs: tuple[Any, ...], named: Mapping[str, Any]) -> tuple[Any, ...]:
         """Run the graph, or replay it: nobody must be there who wants to see its kernels."""
+        other = self._for(named)
+        if other is not self:
+            return other._run(inputs, named)
         now = context.current()
         is_watched = now.interceptors or now.double or config.switches(now)["check_numerics"]
         given = self._taken(inputs, named, is_lent=not is_watched and now.watch is None)
@@ -148,8 +220,21 @@ class Model:
         What a node gave is a tensor, an array where it was computed on the host, a list of a
         sequence, or None.
         """
+        other = self._for(named)
+        if other is not self:
+            return other.trace(observe, *inputs, **named)
         found = run_graph(self._graph, self._taken(inputs, named), observe=observe)
         return tuple(map(_tensors, found))
+
+    def _for(self, named: Mapping[str, Any]) -> Model:
+        """Return the model that takes what is given by name: one that has no default of it."""
+        given = self._defaults.intersection(named)
+        if not given:
+            return self
+        if given not in self._others:
+            assert self._again is not None
+            self._others[given] = self._again(without=given, known=self.parameters)
+        return self._others[given]
 
     def _node_rows(
         self, inputs: tuple[Any, ...], named: Mapping[str, Any]
@@ -240,6 +325,8 @@ def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
     if isinstance(value, (list, tuple)) and "seq(" in info.type:
         kind = type(info)(info.name, info.type[4:-1], None)
         return [_taken(one, kind, is_lent=is_lent) for one in value]
+    if value is None and not info.type.startswith("optional("):
+        raise ArgumentError(f"model: input {info.name!r} is None; want {info}.")
     if value is None or "tensor(" not in info.type:
         return value
     carrier = CARRIERS[element(info.type)]
@@ -250,9 +337,7 @@ def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
                 f"model: input {info.name!r} is {found.dtype}; want {carrier} for {info.type}."
             )
     else:
-        array = np.asarray(value)
-        if array.dtype.kind in "fiub" and array.dtype.name != element(info.type):
-            array = _as_declared(array, info)
+        array = _as_declared(value, info)
         found = entered(array, f"model: input {info.name!r}", is_lent=is_lent)
     if info.shape is not None:
         fits = len(info.shape) == found.ndim and all(
@@ -268,16 +353,24 @@ def _taken(value: Any, info: ValueInfo, *, is_lent: bool) -> Any:
     return found
 
 
-def _as_declared(array: Array, info: ValueInfo) -> Array:
-    """Return numbers in the declared type where Python's or NumPy's default was given."""
-    wanted = numpy_type(element(info.type))
-    if array.dtype == wanted:
+def _as_declared(value: Any, info: ValueInfo) -> Array:
+    """Return an array of the declared type where it, or Python's or NumPy's default, is given."""
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ArgumentError(f"model: input {info.name!r} is no array: {error}.") from None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
+    name, wanted = element(info.type), numpy_type(element(info.type))
+    if array.dtype == wanted or (name == "string" and array.dtype.kind in "UST"):
         return array
-    if array.dtype.kind == wanted.kind and array.dtype.name in ("float64", "int64"):
+    given, is_plain = array.dtype, not hasattr(value, "dtype")
+    if given.kind == wanted.kind and given.name in ("float64", "int64", "complex128"):
         return array.astype(wanted)
-    if array.dtype.name in ("int64", "int32") and wanted.kind in "iu" and wanted.itemsize >= 4:
+    if given.name in ("int64", "int32") and wanted.kind in "iu" and wanted.itemsize >= 4:
         return array.astype(wanted)
-    raise DTypeError(f"model: input {info.name!r} is {array.dtype.name}; want {info.type}.")
+    if is_plain and name in FLOATS and given.kind in "fi":
+        return array.astype(wanted)
+    raise DTypeError(f"model: input {info.name!r} is {given.name}; want {info.type}.")
 
 
 def _tensors(value: Any) -> Any:

@@ -101,7 +101,10 @@ def _fold_constants(graph: Graph, fixed: set[str], narrow: Container[int]) -> in
         if id(node) in narrow or not _is_foldable(graph, node, fixed):
             kept.append(node)
             continue
-        given = [graph.constants[name] if name else None for name in node.inputs]
+        # of their own, since a constant keeps the tensor that it is read as, and where that is
+        given = [
+            Constant(name, graph.constants[name].array) if name else None for name in node.inputs
+        ]
         try:
             with use_backend("cpu"):
                 found = run_node(node, given, {})

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +13,9 @@ from onnx import defs, helper, numpy_helper
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx import registry
 from wgsl_kernels.onnx.contributed import schema_of
-from wgsl_kernels.onnx.files import type_name, values_of
+from wgsl_kernels.onnx.files import type_name, type_name_of, values_of
 from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode, ValueInfo
-from wgsl_kernels.onnx.inference import result_types
+from wgsl_kernels.onnx.inference import KINDS, body_types, check_types, result_types
 from wgsl_kernels.onnx.types import CARRIERS, element, element_of, tensor_type
 
 if TYPE_CHECKING:
@@ -95,10 +97,22 @@ class _GraphReader:
         shape = _value_info(self.values[output.name], _BodyNames()).shape
         return ValueInfo(output.name, output.type, shape)
 
-    def graph(self, proto: onnx.GraphProto, around: Scope, names: _BodyNames) -> Graph:
+    def graph(
+        self,
+        proto: onnx.GraphProto,
+        around: Scope,
+        names: _BodyNames,
+        in_types: tuple[str, ...] = (),
+    ) -> Graph:
         """Return a graph; ``around`` has the types of what it may read from outside."""
         scope = dict(around)
         constants: dict[str, Constant] = {}
+        _check_names(
+            "initializer",
+            [*(one.name for one in proto.initializer)]
+            + [one.values.name for one in proto.sparse_initializer],
+        )
+        _check_names("input", [one.name for one in proto.input])
         for tensor in proto.initializer:
             name = names(tensor.name)
             constants[name] = Constant(name, self._array(tensor, name))
@@ -109,7 +123,8 @@ class _GraphReader:
             _value_info(one, names) for one in proto.input if names(one.name) not in constants
         )
         scope.update((name, _type_of(one.array)) for name, one in constants.items())
-        scope.update((one.name, one.type) for one in inputs)
+        every = itertools.chain(in_types, itertools.repeat(""))
+        scope.update((one.name, one.type or kind) for one, kind in zip(inputs, every, strict=False))
         nodes = self._nodes(proto.node, scope, constants, names)
         outputs = []
         for one in proto.output:
@@ -117,6 +132,11 @@ class _GraphReader:
             if info.name not in scope:
                 raise ArgumentError(f"load: nothing gives the output {info.name!r}.")
             known = scope[info.name]
+            if info.type and known and info.type != known:
+                raise ArgumentError(
+                    f"load: the output {info.name!r} is declared as {info.type}; what gives it "
+                    f"gives {known}."
+                )
             outputs.append(ValueInfo(info.name, info.type or known, info.shape))
         return Graph(proto.name, inputs, tuple(outputs), constants, nodes)
 
@@ -164,6 +184,7 @@ class _GraphReader:
         schema = None if function is not None else _schema(proto.op_type, version, domain)
         if schema is not None:
             _check(schema, attributes, in_names, shown)
+            check_types(schema, in_types, shown)
             for name, default in schema.attributes.items():
                 if default.default_value.name:
                     attributes.setdefault(name, default.default_value)
@@ -175,8 +196,9 @@ class _GraphReader:
             wanted = max((i + 1 for i, name in enumerate(proto.output) if name), default=0)
             row = registry.find(domain, proto.op_type, version, plain, len(in_names), wanted)
             if row is not None:
+                kinds = body_types(proto.op_type, in_types)
                 plain |= {
-                    name: self._attribute(one, scope, names)
+                    name: self._attribute(one, scope, names, kinds)
                     for name, one in attributes.items()
                     if name not in plain
                 }
@@ -195,6 +217,10 @@ class _GraphReader:
                     out_types=out_types,
                     implementation=row,
                     numpy=registry.host_function(domain, proto.op_type),
+                    axes_at=next(
+                        (i for i, one in enumerate(schema.inputs) if one.name in ("axes", "axis")),
+                        None,
+                    ),
                 )
                 return [node]
             function = self._schema_function(schema, proto, attributes, scope, names, version)
@@ -302,10 +328,16 @@ class _GraphReader:
         found.name = one.name
         return found
 
-    def _attribute(self, one: onnx.AttributeProto, scope: Scope, names: _BodyNames) -> Any:
+    def _attribute(
+        self,
+        one: onnx.AttributeProto,
+        scope: Scope,
+        names: _BodyNames,
+        in_types: tuple[str, ...] = (),
+    ) -> Any:
         kinds = onnx.AttributeProto
         if one.type == kinds.GRAPH:
-            return self.graph(one.g, scope, names)
+            return self.graph(one.g, scope, names, in_types)
         if one.type == kinds.TENSOR:
             return self._array(one.t, one.name)
         if one.type == kinds.SPARSE_TENSOR:
@@ -334,6 +366,10 @@ class _GraphReader:
 
     def _array(self, tensor: onnx.TensorProto, name: str) -> Array:
         """Return a tensor's values, with those in files of external data."""
+        if any(n < 0 for n in tensor.dims):
+            raise ArgumentError(
+                f"load: the tensor {name!r} has shape {list(tensor.dims)}; want no length below 0."
+            )
         try:
             found: Array = np.asarray(numpy_helper.to_array(tensor, base_dir=self.folder))
         except (ValueError, TypeError, KeyError, OSError, RuntimeError, OverflowError) as error:
@@ -408,9 +444,24 @@ def _check(
                 f"load: attribute {name!r} of {op} at {shown!r} is {kind}; want "
                 f"{known[name].type.name}."
             )
+        if name in KINDS and type_name_of(one.i) == "" and (one.i or known[name].required):
+            raise ArgumentError(
+                f"load: attribute {name!r} of {op} at {shown!r} is {one.i}, which is no type."
+            )
     missing = [name for name, one in known.items() if one.required and name not in attributes]
     if missing:
         raise ArgumentError(f"load: {op} at {shown!r} lacks the attribute {missing[0]!r}.")
+
+
+def _check_names(what: str, names: list[str]) -> None:
+    """Refuse names of which one is given twice.
+
+    Raises:
+        ArgumentError: One is.
+    """
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ArgumentError(f"load: the {what} {twice!r} is there twice; want one of each name.")
 
 
 def _renamed(node: OnnxNode, shown: str) -> OnnxNode:

@@ -91,6 +91,8 @@ def run_node(
     row = node.implementation
     arrays = [one.array if isinstance(one, Constant) else one for one in inputs]
     try:
+        if not node.domain:
+            _check_axes(node, arrays)
         if node.numpy is not None and arrays and all(map(_is_on_host, arrays)):
             found = node.numpy(node, *arrays)
         elif next(node.graphs(), None) is not None:
@@ -111,6 +113,39 @@ def run_node(
         ) from error
     results = found if isinstance(found, tuple) else (found,)
     return tuple(_fitted(one, kind) for one, kind in zip(results, node.out_types, strict=False))
+
+
+_OF_AXES = ("axes", "axis", "batch_axis", "perm", "time_axis")
+"""Attributes that are axes of the first input, or of the result."""
+
+
+def _check_axes(node: OnnxNode, inputs: Sequence[Value]) -> None:
+    """Refuse axes that are none of what they count in.
+
+    Raises:
+        ArgumentError: One is none.
+    """
+    given = [(name, node.attrs[name]) for name in _OF_AXES if name in node.attrs]
+    if node.axes_at is not None and node.axes_at < len(inputs):
+        given.append(("axes", inputs[node.axes_at]))
+    first: Any = inputs[0] if inputs else None
+    first = first[0] if isinstance(first, list) and first else first
+    if not given or not hasattr(first, "ndim"):
+        return
+    if node.op in ("DequantizeLinear", "QuantizeLinear") and inputs[1].size == 1:
+        return  # of all elements
+    for name, axes in given:
+        every = () if axes is None else ints(host(axes))
+        more = {"OneHot": 1, "Unsqueeze": len(every), "ConcatFromSequence": node.attr("new_axis")}
+        rank = first.ndim + (more.get(node.op) or 0)
+        least = 0 if name == "perm" else -max(rank, 1)
+        end = max(rank, 1) + (node.op == "Flatten")
+        for axis in every:
+            if not least <= axis < end:
+                raise ArgumentError(
+                    f"{node.op} at {node.name!r}: {name} has {axis}, but the tensor has rank "
+                    f"{rank}; want one in [{least}, {end})."
+                )
 
 
 def _placed(inputs: Sequence[Value], on_host: frozenset[int]) -> list[Any]:

@@ -36,8 +36,17 @@ class OnnxWindow:
 
     @classmethod
     def of(cls, node: OnnxNode, size: tuple[int, ...] | None = None) -> OnnxWindow:
-        """Return the window of a node; ``size`` is that of its filters."""
-        kernel = tuple(size or node.attr("kernel_shape"))
+        """Return the window of a node; ``size`` is that of its filters.
+
+        Raises:
+            ShapeError: The node says another size.
+        """
+        said = node.attr("kernel_shape")
+        if size and said and tuple(said) != tuple(size):
+            raise ShapeError(
+                f"{node.op}: kernel_shape is {list(said)}; the filters have {list(size)}."
+            )
+        kernel = tuple(size or said)
         ones = (1,) * len(kernel)
         auto = node.attr("auto_pad", "NOTSET")
         pads = node.attr("pads") if auto == "NOTSET" else None

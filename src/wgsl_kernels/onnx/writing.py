@@ -34,6 +34,7 @@ def save(
     written as it is in that run: variables, and what is computed of them. Shapes are those of the
     examples, but for axes in ``dynamic_axes``: for these ``f`` runs at several lengths, 1 among
     them, and what of its graphs differs is computed from the inputs' shapes, or refused.
+    Variables, optimizers and `wk.random` are afterwards as before.
 
     Args:
         f: Called with ``inputs`` by name. It returns a tensor, or several in a tuple or list, which
@@ -47,10 +48,10 @@ def save(
 
     Raises:
         ArgumentError: A kernel is none that ONNX can say: all of them are named, each with the line
-            that ran it; or ``f`` does not take its inputs, or reads values that depend on them; or
-            it cannot be said for any length of the dynamic axes, and by which line; or it returns
-            something else than tensors, none, or one under the name of an input; or ``path`` is no
-            path of a file; or ``onnx`` is missing.
+            that ran it; or ``f`` does not take its inputs, or reads values that depend on them, or
+            draws random numbers; or it cannot be said for any length of the dynamic axes, and by
+            which line; or it returns something else than tensors, none, or one under the name of an
+            input; or ``path`` is no path of a file; or ``onnx`` is missing.
         DTypeError: A dtype is none that ONNX has here.
         OSError: The file cannot be written.
     """

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.capture.capture import Captured
-from wgsl_kernels.engine.capture.watch import VariableWatch
+from wgsl_kernels.engine.capture.watch import kept_as_before
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import active_driver
-from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.observe.profile import evaluate, synchronize
@@ -92,7 +91,6 @@ def warmup(
     count = min(os.cpu_count() or 1, 8) if threads is None else threads
     if count < 1:
         raise ArgumentError(f"warmup: threads is {threads}; want 1 or more.")
-    watch = VariableWatch()
     fusion = "always" if config.fusion == "auto" else config.fusion
     settings = {"fusion": fusion, "progress": "off"}
     start = clock.perf_counter()
@@ -102,25 +100,19 @@ def warmup(
         if able.compiling is not None:
             block = able.compiling.compiling(count, notify)
         tuning = able.tuning.tuning if tune and able.tuning is not None else nullcontext
-        around = context.changed(watch=watch, config=settings)
-        try:
-            with block as compiled, tuning(), hidden_from_tapes(), around:
-                for number in range(MOST_RUNS):
-                    before = compiled.asked
-                    is_plain = tune and not number  # nothing is measured while it is recorded
-                    if isinstance(f, Captured) and not is_plain:
-                        result = f.rehearse(*examples)
-                    else:
-                        result = f(*examples)
-                    evaluate(result, [value for _, value in watch.changed.values()])
-                    synchronize()
-                    if compiled.asked == before and not is_plain:
-                        break
-            watch.put_back()
-        except BaseException:
-            around.leave()
-            watch.put_back()
-            raise
+        around = kept_as_before(config=settings)
+        with block as compiled, tuning(), hidden_from_tapes(), around as watch:
+            for number in range(MOST_RUNS):
+                before = compiled.asked
+                is_plain = tune and not number  # nothing is measured while it is recorded
+                if isinstance(f, Captured) and not is_plain:
+                    result = f.rehearse(*examples)
+                else:
+                    result = f(*examples)
+                evaluate(result, [value for _, value in watch.changed.values()])
+                synchronize()
+                if compiled.asked == before and not is_plain:
+                    break
     return Warmup(compiled.asked, clock.perf_counter() - start, count)
 
 

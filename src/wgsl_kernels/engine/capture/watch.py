@@ -119,6 +119,23 @@ def stand_in(variable: Variable, array: Any, driver: Driver) -> Tensor:
 
 
 @contextmanager
+def kept_as_before(**changes: Any) -> Iterator[VariableWatch]:
+    """Have variables, optimizers and generators be as before when a block is left, however it is.
+
+    Args:
+        changes: What else the block changes of the context.
+    """
+    watch = VariableWatch()
+    block = context.changed(watch=watch, **changes)
+    try:
+        with block:
+            yield watch
+    finally:
+        block.leave()
+        watch.put_back()
+
+
+@contextmanager
 def all_or_none() -> Iterator[None]:
     """Keep what a block assigns from everybody else; give it to the variables at the end, at once.
 

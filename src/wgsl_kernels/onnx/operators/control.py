@@ -8,7 +8,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import device, host, ints, stacked
+from wgsl_kernels.onnx.running import device, host, stacked
 from wgsl_kernels.onnx.types import element, numpy_type
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -22,11 +22,23 @@ if TYPE_CHECKING:
 
 
 def _flag(x: Any) -> bool:
-    return bool(np.ravel(host(x))[0])
+    return bool(_one(x))
 
 
 def _place(x: Any) -> int:
-    return ints(host(x))[0]
+    return int(_one(x))
+
+
+def _one(x: Any) -> Any:
+    """Return the one value of a condition or a count.
+
+    Raises:
+        ShapeError: There is another number of them.
+    """
+    found = np.ravel(host(x))
+    if found.size != 1:
+        raise ShapeError(f"a condition or a count has {found.size} values; want one.")
+    return found[0]
 
 
 @operator("If")

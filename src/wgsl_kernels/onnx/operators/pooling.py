@@ -126,7 +126,7 @@ def average_pool(node: OnnxNode, x: Tensor) -> Tensor:
     if node.attr("count_include_pad", 0) and any(a or b for a, b in pads):
         count = len(pads)
         own = list(zip(window.pads[:count], window.pads[count:], strict=True))
-        own = own if window.auto == "NOTSET" else pads
+        own = pads if window.auto.startswith("SAME") else own
         x = ops.pad(x, [(0, 0), (0, 0), *own])
         pads = [(0, max(0, b - d)) for (_, b), (_, d) in zip(pads, own, strict=True)]
     return _pooled("mean", x, window, pads)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment import context
+from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import ArgumentError, NumericsError, ShapeError
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -161,6 +164,7 @@ def recurrent(
     batch, size = x.shape[1], hidden.shape[-1]
     reversals = _DIRECTIONS[node.attr("direction")]
     given = [first_hidden, first_cell][: 2 if node.op == "LSTM" else 1]
+    _check_state(node, x, hidden, lengths, given)
     outputs, lasts = [], []
     activations = _activations(node, len(reversals))
     for place, is_reversed in enumerate(reversals):
@@ -191,10 +195,41 @@ def recurrent(
     return (every, *ends)[: node.wanted]
 
 
+def _check_state(
+    node: OnnxNode,
+    x: Tensor,
+    hidden: Tensor,
+    lengths: Tensor | None,
+    given: Sequence[Tensor | None],
+) -> None:
+    """Hold first states to the network, and lengths, where numerics are checked, to the sequence.
+
+    Raises:
+        ShapeError: A first state has another shape.
+        NumericsError: A length is below 0 or beyond the sequence.
+    """
+    steps, batch = x.shape[:2]
+    wanted = [hidden.shape[0], batch, hidden.shape[-1]]
+    wanted = [batch, wanted[0], wanted[2]] if node.attr("layout", 0) else wanted
+    for name, one in zip(("initial_h", "initial_c"), given, strict=False):
+        if one is not None and list(one.shape) != wanted:
+            raise ShapeError(
+                f"{node.op}: {name} has shape {show(one.shape)}; want {show(tuple(wanted))}."
+            )
+    if lengths is not None and config.is_on("check_numerics", context.current()):
+        wrong = [n for n in lengths.tolist() if not 0 <= n <= steps]
+        if wrong:
+            raise NumericsError(
+                f"{node.op}: sequence_lens has {wrong[0]}; want all from 0 to {steps}."
+            )
+
+
 def _steps(
     cell: _RecurrentCell, inputs: Tensor, state: State, lengths: Tensor | None, *, is_reversed: bool
 ) -> tuple[Tensor, State]:
     """Return hidden states, [steps, batch, size], and the last state, which a short one keeps."""
+    if not inputs.shape[0]:
+        return ops.zeros((0, *state[0].shape), inputs.dtype), state
     step = getattr(cell, cell.node.op.lower())
     numbers = ops.arange(inputs.shape[0], dtype="int32")
 

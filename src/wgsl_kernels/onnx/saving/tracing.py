@@ -31,6 +31,9 @@ _NUMBERED = re.compile(r"variable_\d+")
 """Names of variables that nobody gave."""
 
 
+_DRAWING = frozenset({"Multinomial", "RandomNormal", "RandomUniform"})
+
+
 class CannotSayError(Exception):
     """A kernel's call that a format cannot say, and why."""
 
@@ -127,9 +130,9 @@ def trace(
 
     Raises:
         ArgumentError: ``f`` gives something else than tensors; or it reads values that depend on
-            its inputs, so that another run might do something else.
+            its inputs, so that another run might do something else; or it draws random numbers.
     """
-    tracer = _Tracer(given, rules, compositions)
+    tracer = _Tracer(caller, given, rules, compositions)
     with context.intercepted(tracer):
         found = f(**given)
     if tracer.read:
@@ -150,12 +153,15 @@ class _Tracer(EntryObserver):
 
     def __init__(
         self,
+        caller: str,
         given: Mapping[str, Tensor],
         rules: Container[str],
         compositions: Mapping[str, Composition],
     ) -> None:
         self.calls: list[TracedCall] = []
         self.read = ""
+        self._caller = caller
+        self._drawn: dict[int, str] = {}
         self._rules = rules
         self._compositions = compositions
         self._values = {one._id: GraphValue(one.spec) for one in given.values()}
@@ -188,6 +194,9 @@ class _Tracer(EntryObserver):
             self.calls.append(TracedCall(name, given, attrs, made, line, problem))
         else:
             self._made |= {one._id: f"{name} at {line}" for one in outputs}
+            known = [self._drawn[x._id] for x in inputs if x is not None and x._id in self._drawn]
+            drawn = [f"at {line} ({name})"] if name in _DRAWING else known
+            self._drawn |= {one._id: drawn[0] for one in outputs if drawn}
             if len(inputs) == 1:
                 self._names |= {one._id: self._name(inputs[0]) for one in outputs}
         return result
@@ -202,6 +211,12 @@ class _Tracer(EntryObserver):
 
     def value(self, x: Any) -> GraphValue:
         """Return what stands for a tensor; what depends on no input has its values of now."""
+        if x._id in self._drawn:
+            raise ArgumentError(
+                f"{self._caller}: f draws random numbers, {self._drawn[x._id]}: they would be the "
+                "same in each run of the model. Call layers with train=False, or draw before, "
+                "outside of f."
+            )
         if x._id not in self._values:
             with context.changed(interceptors=()):
                 array = np.asarray(x.numpy())
@@ -233,9 +248,12 @@ class _Tracer(EntryObserver):
 
     def assigned(self, variable: Any, value: Tensor) -> None:
         """Note that a variable has other values from now on."""
-        self._values.pop(variable._id, None)
+        for facts in (self._values, self._drawn):
+            facts.pop(variable._id, None)
         if self._depends(value):
             self._values[variable._id] = self._values[value._id]
+        elif value._id in self._drawn:
+            self._drawn[variable._id] = self._drawn[value._id]
 
 
 def _several(result: Any) -> list[Tensor]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from wgsl_kernels.engine.capture.watch import kept_as_before
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError, WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.attributes import examples
@@ -79,6 +80,8 @@ def write_function(
 ) -> WrittenGraph:
     """Return a function as a graph that holds for all lengths of the axes that are named.
 
+    Variables and generators are as before, whatever the function does to them.
+
     Raises:
         ArgumentError: A kernel cannot be said, or something depends on such a length in another way
             than a graph can: the kernel and the line are named.
@@ -86,12 +89,13 @@ def write_function(
     found = examples(target.caller, f, inputs)
     given = {name: tensor(value) for name, value in found.items()}
     axes = _Axes.of(target.caller, given, dynamic_axes)
-    try:
-        return _written(target, f, given, axes, without_reshapes)
-    except ArgumentError:
-        if not axes.lengths:
-            raise
-    return _written(target, f, given, axes, lambda traced: traced)  # all have the same calls
+    with kept_as_before():
+        try:
+            return _written(target, f, given, axes, without_reshapes)
+        except ArgumentError:
+            if not axes.lengths:
+                raise
+        return _written(target, f, given, axes, lambda traced: traced)  # all have the same calls
 
 
 def _written(
