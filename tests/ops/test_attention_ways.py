@@ -226,6 +226,7 @@ def test_what_is_0_long_gives_zeros(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["products", "tiles"])
+@pytest.mark.usefixtures("halves_anywhere")
 def test_halves_are_computed_in_float32(way: str) -> None:
     rng = np.random.default_rng(7)
     given = [rng.normal(size=(1, 2, 40, 8)).astype(np.float16) for _ in range(3)]
