@@ -32,6 +32,7 @@ from wgsl_kernels.testing.report import Row
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from wgsl_kernels.backends.webgpu.programs.program import ShaderModule
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.finding_codes import Section
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -41,6 +42,9 @@ THOROUGH = 6
 as they stand."""
 WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
 """The sizes, beside a sample's own, at which accesses are watched."""
+OF_FOUR = ("-> 2", "-> 63")
+"""Those at which they are watched, too, where a loop is the author's own: 1, 2 or 3 remain of
+groups of four."""
 COVERED = {"same-write-race": "write-race"}
 """Codes that a waiver of another covers, too: the lesser case of it."""
 TILED_SIZE = "-> 257"
@@ -298,16 +302,21 @@ class _KernelCheck:
 
     def _safe(self, sample: Sample) -> Iterator[Row]:
         one = self.on_gpu
-        watched = (*WATCHED_SIZES, TILED_SIZE) if _is_tiled(one, sample) else WATCHED_SIZES
+        modules = _modules(one, sample)
+        is_tiled = any("var<workgroup>" in each.source_map.composed.text for each in modules)
+        watched = (*WATCHED_SIZES, TILED_SIZE) if is_tiled else WATCHED_SIZES
         sized = [case for case in sizes.sized(sample) if case.what.endswith(watched)]
         chosen = [
             one_case
             for one_case in (cases.plain(sample), *sized)
             if self.case in one_case.id and cases.is_taken(one_case)
         ]
+        has_own_loop = any(each.composed.form == "free" for each in modules)
+        own = sizes.sized(sample) if has_own_loop else ()
+        rest = [case for case in own if case.what.endswith(OF_FOUR) and cases.is_taken(case)]
 
         def watch() -> Iterator[list[Finding]]:
-            for case in chosen:
+            for case in (*chosen, *rest):
                 yield _attempted(lambda: safe.watched(one, case))  # noqa: B023  called at once
 
         def poison() -> Iterator[list[Finding]]:
@@ -383,14 +392,13 @@ def _waived(row: Row, samples: Sequence[Sample]) -> Row:
     return replace(row, findings=found, passed=not any(one.severity == "error" for one in found))
 
 
-def _is_tiled(subject: Subject, sample: Sample) -> bool:
-    """Say whether a shader that a sample runs has workgroup memory."""
+def _modules(subject: Subject, sample: Sample) -> list[ShaderModule]:
+    """Return the shaders that a sample runs."""
     try:
-        found = subject.dispatches(sample)
+        return [one.module for one in subject.dispatches(sample)]
     except Exception as error:  # said where values are compared
         faults.note(error)
-        return False
-    return any("var<workgroup>" in one.module.source_map.composed.text for one in found)
+        return []
 
 
 def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:
