@@ -54,6 +54,7 @@ portable warning nan-test               a comparison that compilers fold, as x !
 portable warning times-zero             a product with 0, which compilers fold even for NaN
 portable warning subgroup-width         subgroup functions without a look at the subgroup's size
 portable warning unfolded-grid          an index that leaves out the second axis of the grid
+portable error   over-grid-limit        more workgroups than devices run, for tensors that are small
 portable note    grid-limit             more workgroups along an axis than devices run
 portable warning endless-loop           a loop that nothing ends
 portable warning loop-budget            more rounds than software adapters run
