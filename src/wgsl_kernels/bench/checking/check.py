@@ -45,7 +45,7 @@ WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
 OF_FOUR = ("-> 2", "-> 63")
 """Those at which they are watched, too, where a loop is the author's own: 1, 2 or 3 remain of
 groups of four."""
-COVERED = {"same-write-race": "write-race"}
+COVERED = {"same-write-race": "write-race", "unordered-atomics": "atomic-race"}
 """Codes that a waiver of another covers, too: the lesser case of it."""
 TILED_SIZE = "-> 257"
 """The size at which those of kernels with workgroup memory are watched, too: a loop over tiles then

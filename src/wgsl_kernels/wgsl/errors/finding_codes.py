@@ -109,6 +109,7 @@ safe     error   never-written          an element of the output that the kernel
 safe     error   write-race             an element that several invocations write
 safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes
+safe     error   atomic-race            a result that depends on which atomic function comes first
 safe     warning unordered-atomics      an atomic function that reads what another one may yet write
 safe     error   unset-workgroup-read   workgroup memory that is read before it is written
 safe     error   failed-assertion       a wk_assert whose condition is false
