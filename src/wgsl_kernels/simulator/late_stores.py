@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 class LateRun(Run):
     """A run in which an ``atomicStore`` to workgroup memory waits for a barrier.
 
-    An invocation that uses atomic functions again has its store done before, and all others come
-    before that.
+    Where those that have stored use atomic functions again, all others come first, then each second
+    one of them with its store, then the rest with theirs.
     """
 
-    _waiting: tuple[Any, ...] | None = None
-    """The function's arguments, with which invocations run it."""
+    _waiting: tuple[Any, ...] = ()
+    """The arguments of a store, and who has not done it yet."""
 
     def atomic(
         self,
@@ -36,28 +36,34 @@ class LateRun(Run):
         *given: Any,
     ) -> Any:
         """Run an atomic function, but keep a store back."""
-        if not memory.is_workgroup:
-            return super().atomic(name, memory, at, scalar, mask, site, *given)
+        run = super().atomic
         active = np.broadcast_to(mask, self.count)
-        if name == "atomicStore":
+        if name == "atomicStore" and memory.is_workgroup:
             self._settle()
             self._waiting = memory, at, scalar, active, site, *given
             return np.zeros(self.count, np.uint32)
-        if self._waiting is None or not (late := active & self._waiting[3]).any():
-            return super().atomic(name, memory, at, scalar, mask, site, *given)
-        first = super().atomic(name, memory, at, scalar, active & ~late, site, *given)
-        self._settle()
-        last = super().atomic(name, memory, at, scalar, late, site, *given)
-        if isinstance(first, list):  # of a compare and exchange: what was there, and if it was done
-            return [np.where(late, two, one) for one, two in zip(first, last, strict=True)]
-        return np.where(late, last, first)
+        stored = active & self._waiting[3] if self._waiting and memory.is_workgroup else None
+        if stored is None or not stored.any():
+            return run(name, memory, at, scalar, mask, site, *given)
+        found = run(name, memory, at, scalar, active & ~stored, site, *given)
+        for turn in range(2):
+            now = stored & (self.lanes % 2 == turn)
+            self._settle(now)
+            more = run(name, memory, at, scalar, now, site, *given)
+            if isinstance(found, list):  # of a compare and exchange: what was there, and if it did
+                found = [np.where(now, two, one) for one, two in zip(found, more, strict=True)]
+            else:
+                found = np.where(now, more, found)
+        return found
 
     def barrier(self, of_workgroup: bool | None = None) -> None:
         """Have what waits done, since all invocations have come to a barrier."""
         self._settle()
         super().barrier(of_workgroup)
 
-    def _settle(self) -> None:
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            super().atomic("atomicStore", *waiting)
+    def _settle(self, who: Any = True) -> None:
+        """Have the stores done of some invocations, or of all."""
+        if self._waiting:
+            memory, at, scalar, waits, *rest = self._waiting
+            super().atomic("atomicStore", memory, at, scalar, waits & who, *rest)
+            self._waiting = memory, at, scalar, waits & ~np.asarray(who), *rest

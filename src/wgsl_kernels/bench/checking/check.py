@@ -42,9 +42,9 @@ THOROUGH = 6
 as they stand."""
 WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
 """The sizes, beside a sample's own, at which accesses are watched."""
-OF_FOUR = ("-> 2", "-> 63")
-"""Those at which they are watched, too, where a loop is the author's own: 1, 2 or 3 remain of
-groups of four."""
+OF_FOUR = ("-> 63",)
+"""That at which they are watched, too, where a loop is the author's own: 3 remain of groups of
+four, as 1 of 65."""
 COVERED = {"same-write-race": "write-race", "unordered-atomics": "atomic-race"}
 """Codes that a waiver of another covers, too: the lesser case of it."""
 TILED_SIZE = "-> 257"
