@@ -311,7 +311,7 @@ class _KernelCheck:
             for one_case in (cases.plain(sample), *sized)
             if self.case in one_case.id and cases.is_taken(one_case)
         ]
-        has_own_loop = any(each.composed.form == "free" for each in modules)
+        has_own_loop = not one.is_ours and any(each.composed.form == "free" for each in modules)
         own = sizes.sized(sample) if has_own_loop else ()
         rest = [case for case in own if case.what.endswith(OF_FOUR) and cases.is_taken(case)]
 

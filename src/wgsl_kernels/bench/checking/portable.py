@@ -279,7 +279,7 @@ def is_open_to_nan(subject: Subject, sample: Sample) -> bool:
 
     Our own kernels promise what they give for NaN, whatever they are made of.
     """
-    if subject.origin is None or subject.origin.is_ours:
+    if subject.is_ours:
         return False
     found = {
         what
