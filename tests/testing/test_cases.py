@@ -220,6 +220,40 @@ def test_each_configuration_is_tried_where_grids_fold(width: str, codes: set[str
     assert {one.code for one in report.findings} == codes
 
 
+SUMS_OF_BLOCKS = """
+enable subgroups;
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<i32>;
+@group(0) @binding(1) var<storage, read_write> y: array<i32>;
+@group(0) @binding(2) var<uniform> params: Params;
+var<workgroup> sum: atomic<i32>;
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32,
+        @builtin(subgroup_invocation_id) member: u32) {
+  if (lane == 0u) { atomicStore(&sum, 0); }
+  workgroupBarrier();
+  let i = group.x * 128u + lane;
+  let all = subgroupAdd(select(0, x[i], i < params.x_size));
+  if (member == 0u) { atomicAdd(&sum, all); }
+  workgroupBarrier();
+  if (lane == 0u) { y[group.x] = atomicLoad(&sum); }
+}
+"""
+
+
+def test_subgroups_are_not_warned_of_where_every_size_of_them_is_right() -> None:
+    def sums(x: Any) -> Any:
+        return np.pad(x, (0, -len(x) % 128)).reshape(-1, 128).sum(axis=1).astype(x.dtype)
+
+    found = codes(
+        sums, SUMS_OF_BLOCKS, {"shapes": ((300,),), "dtypes": "int32", "low": -9, "high": 9},
+        ("portable",), lambda x, /: x.like(shape=(-(-x.shape[0] // 128),)),
+        groups=lambda y_size: (y_size,), dtypes=("int32",),
+    )  # fmt: skip
+
+    assert "subgroup-width" not in found
+
+
 def test_a_grid_that_grows_no_more_is_right_where_workgroups_go_on() -> None:
     shader = """
 struct Params { x_size: u32 }
