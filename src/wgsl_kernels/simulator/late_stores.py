@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class LateRun(Run):
-    """A run in which an ``atomicStore`` to workgroup memory waits for a barrier.
+    """A run in which an ``atomicStore`` to workgroup memory is pending until a barrier.
 
     Where those that have stored use atomic functions again, all others come first, then each second
     one of them with its store, then the rest with theirs.
     """
 
-    _waiting: tuple[Any, ...] = ()
+    _pending: tuple[Any, ...] = ()
     """The arguments of a store, and who has not done it yet."""
 
     def atomic(
@@ -40,9 +40,9 @@ class LateRun(Run):
         active = np.broadcast_to(mask, self.count)
         if name == "atomicStore" and memory.is_workgroup:
             self._settle()
-            self._waiting = memory, at, scalar, active, site, *given
+            self._pending = memory, at, scalar, active, site, *given
             return np.zeros(self.count, np.uint32)
-        stored = active & self._waiting[3] if self._waiting and memory.is_workgroup else None
+        stored = active & self._pending[3] if self._pending and memory.is_workgroup else None
         if stored is None or not stored.any():
             return run(name, memory, at, scalar, mask, site, *given)
         found = run(name, memory, at, scalar, active & ~stored, site, *given)
@@ -57,13 +57,13 @@ class LateRun(Run):
         return found
 
     def barrier(self, of_workgroup: bool | None = None) -> None:
-        """Have what waits done, since all invocations have come to a barrier."""
+        """Have what is pending done, since all invocations have come to a barrier."""
         self._settle()
         super().barrier(of_workgroup)
 
     def _settle(self, who: Any = True) -> None:
         """Have the stores done of some invocations, or of all."""
-        if self._waiting:
-            memory, at, scalar, waits, *rest = self._waiting
-            super().atomic("atomicStore", memory, at, scalar, waits & who, *rest)
-            self._waiting = memory, at, scalar, waits & ~np.asarray(who), *rest
+        if self._pending:
+            memory, at, scalar, late, *rest = self._pending
+            super().atomic("atomicStore", memory, at, scalar, late & who, *rest)
+            self._pending = memory, at, scalar, late & ~np.asarray(who), *rest

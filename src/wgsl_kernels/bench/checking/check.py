@@ -42,7 +42,7 @@ THOROUGH = 6
 as they stand."""
 WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
 """The sizes, beside a sample's own, at which accesses are watched."""
-OF_FOUR = ("-> 63",)
+OF_FOUR = "-> 63"
 """That at which they are watched, too, where a loop is the author's own: 3 remain of groups of
 four, as 1 of 65."""
 COVERED = {"same-write-race": "write-race", "unordered-atomics": "atomic-race"}
@@ -323,6 +323,7 @@ class _KernelCheck:
         has_own_loop = not one.is_ours and any(each.composed.form == "free" for each in modules)
         own = sizes.sized(sample) if has_own_loop else ()
         rest = [case for case in own if case.what.endswith(OF_FOUR) and cases.is_taken(case)]
+        rest = sorted(rest, key=lambda case: sum(each.size for each in case.arrays))[:1]
 
         def watch() -> Iterator[list[Finding]]:
             for case in (*chosen, *rest):

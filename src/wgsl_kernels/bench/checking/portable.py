@@ -115,12 +115,12 @@ class OwnGrid:
     """A large case whose grid is another than small ones have, and a small case with such a grid.
 
     Attributes:
-        large: The large case.
+        lengths: Which lengths are replaced by which in the large case.
         small: The small one.
         change: What makes the grid of the small one like that.
     """
 
-    large: Case
+    lengths: Mapping[int, int]
     small: Case
     change: Callable[[Grid], Grid]
 
@@ -138,9 +138,7 @@ def own_grids(subject: Subject, sample: Sample) -> Iterator[OwnGrid]:
     for large, change in itertools.chain(
         zip(folded, itertools.repeat(_fold)), zip(capped, itertools.repeat(_halve))
     ):
-        case = sizes.resized(sample, large.lengths, most=MOST_CONFIRMED)
-        if case is not None:
-            yield OwnGrid(case, small, change)
+        yield OwnGrid(large.lengths, small, change)
 
 
 @contextmanager

@@ -281,7 +281,10 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             is_suspect[own.change] = bool(found)
         if not is_suspect[own.change]:
             continue
-        large = replace(own.large, sample=cases.grossly(own.large.sample))
+        case = sizes.resized(sample, own.lengths, most=portable.MOST_CONFIRMED)
+        if case is None:
+            continue
+        large = replace(case, sample=cases.grossly(case.sample))
         found = judged(subject, large, "webgpu", "wrong-where-folded")
         yield [portable.of_groups(subject, one) for one in found]
         if found:

@@ -198,7 +198,9 @@ class Project:
         if found is None:
             if name in unit.declared:
                 raise _NowhereError(f"{module}::{name} is private to its module.")
-            near = self._elsewhere(module, name) or _near(name, (*unit.declared, *_offered(unit)))
+            near = self._in_other_module(module, name) or _near(
+                name, (*unit.declared, *_offered(unit))
+            )
             raise _NowhereError(f"{module} declares no {name!r}.{near}")
         return found
 
@@ -262,7 +264,7 @@ class Project:
         near = _near(name, (OWN, *self.packages))
         return f"there is no package {name!r}. Pass it in packages=.{near}"
 
-    def _elsewhere(self, module: ModulePath, name: str) -> str:
+    def _in_other_module(self, module: ModulePath, name: str) -> str:
         """Return which other module of a package declares a name, as an error asks; else ""."""
         declares = re.compile(rf"\b(fn|const|struct|alias)\s+{re.escape(name)}\b")
         for one, text in self.texts.items():
