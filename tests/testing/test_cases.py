@@ -171,7 +171,7 @@ def counted(most: int, at: str, folds: bool) -> dict[str, str]:
 
 def test_attributes_are_tried_as_large_as_the_arrays_of_a_shader() -> None:
     assert counted(64, FOLDED, True) == {}
-    assert counted(1000, FOLDED, True).keys() == {"wrong-for-attribute", "out-of-bounds-read"}
+    assert counted(1000, FOLDED, True).keys() == {"wrong-for-attribute", "out-of-bounds-write"}
 
 
 def test_grids_of_an_author_are_tried_where_they_fold() -> None:
