@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, check_kernel
 
@@ -170,7 +171,7 @@ def counted(most: int, at: str, folds: bool) -> dict[str, str]:
 
 def test_attributes_are_tried_as_large_as_the_arrays_of_a_shader() -> None:
     assert counted(64, FOLDED, True) == {}
-    assert counted(1000, FOLDED, True).keys() == {"wrong-for-attribute", "out-of-bounds-read"}
+    assert counted(1000, FOLDED, True).keys() == {"wrong-for-attribute", "out-of-bounds-write"}
 
 
 def test_grids_of_an_author_are_tried_where_they_fold() -> None:
@@ -178,6 +179,98 @@ def test_grids_of_an_author_are_tried_where_they_fold() -> None:
 
     assert found == {"unfolded-grid": "warning", "wrong-where-folded": "error"}
     assert counted(64, FOLDED, False) == {"grid-limit": "note"}
+
+
+CUBES = """
+override GROUP: u32 = 64u;
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(GROUP)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * WIDTH;
+  if (i < params.x_size) { y[i] = x[i] * x[i] * x[i]; }
+}
+"""
+
+
+@pytest.mark.parametrize(("width", "codes"), [("GROUP", set()), ("64u", {"wrong-configuration"})])
+def test_each_configuration_is_tried_where_grids_fold(width: str, codes: set[str]) -> None:
+    groups = {"narrow": 64, "wide": 256}
+    declare("Cubes", tuple(groups))
+    wk.register_kernel("Cubes", "cpu", lambda x: x * x * x, signature=lambda x, /: x.like())
+
+    @wk.wgsl_kernel("Cubes", dtypes=("float32",))
+    def cubes(gpu: Any, x: Any) -> Any:
+        x = gpu.contiguous(x)
+
+        def run(name: str) -> Any:
+            y, size = gpu.empty(x.shape, x.dtype), groups[name]
+            grid = gpu.grid(x.size, size)
+            shader = CUBES.replace("WIDTH", width)
+            gpu.dispatch(shader, {"x": x, "y": y}, groups=grid, constants={"GROUP": size})
+            return y
+
+        return run(gpu.choose((size_class(x.size),), tuple(groups), "narrow", run, x.size))
+
+    tried = Sample("Cubes", functools.partial(wk.run, "Cubes"), ((13, 23),), rtol=1e-5, atol=1e-5)
+    report = check_kernel("Cubes", [tried], sections=("right",))
+
+    assert {one.code for one in report.findings} == codes
+
+
+SUMS_OF_BLOCKS = """
+enable subgroups;
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<i32>;
+@group(0) @binding(1) var<storage, read_write> y: array<i32>;
+@group(0) @binding(2) var<uniform> params: Params;
+var<workgroup> sum: atomic<i32>;
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32,
+        @builtin(subgroup_invocation_id) member: u32) {
+  if (lane == 0u) { atomicStore(&sum, 0); }
+  workgroupBarrier();
+  let i = group.x * 128u + lane;
+  let all = subgroupAdd(select(0, x[i], i < params.x_size));
+  if (member == 0u) { atomicAdd(&sum, all); }
+  workgroupBarrier();
+  if (lane == 0u) { y[group.x] = atomicLoad(&sum); }
+}
+"""
+
+
+def test_subgroups_are_not_warned_of_where_every_size_of_them_is_right() -> None:
+    def sums(x: Any) -> Any:
+        return np.pad(x, (0, -len(x) % 128)).reshape(-1, 128).sum(axis=1).astype(x.dtype)
+
+    found = codes(
+        sums, SUMS_OF_BLOCKS, {"shapes": ((300,),), "dtypes": "int32", "low": -9, "high": 9},
+        ("portable",), lambda x, /: x.like(shape=(-(-x.shape[0] // 128),)),
+        groups=lambda y_size: (y_size,), dtypes=("int32",),
+    )  # fmt: skip
+
+    assert "subgroup-width" not in found
+
+
+def test_a_grid_that_grows_no_more_is_right_where_workgroups_go_on() -> None:
+    shader = """
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var i = id.x; i < params.x_size; i += groups.x * 64u) { y[i] = x[i] * 2.0; }
+}
+"""
+    facts = {"shapes": ((300,),)}
+
+    def groups(x_size: int) -> tuple[int]:
+        return (min(-(-x_size // 64), 1000),)
+
+    assert codes(lambda x: x * 2, shader, facts, ("portable", "right"), groups=groups) == {}
 
 
 def test_a_dtype_that_is_stated_and_does_not_compile_is_an_error() -> None:

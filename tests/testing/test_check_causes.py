@@ -282,7 +282,8 @@ def test_a_missing_barrier_between_atomic_functions_is_seen(missing: str) -> Non
     )
     sample = Sample("Counts", f, ((300,),), "int32", domain=(0, 7), low=0, high=7)
     report = check_kernel("Counts", [sample], sections=("safe",))
-    assert codes(report) == ({"unordered-atomics"} if missing else set())
+    expected = {"": set[str](), "FIRST": {"atomic-race"}, "SECOND": {"unordered-atomics"}}
+    assert codes(report) == expected[missing]
     if missing:
         found = report.findings[0]
         function = "atomicAdd" if missing == "FIRST" else "atomicLoad"

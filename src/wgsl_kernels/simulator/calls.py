@@ -77,7 +77,9 @@ class CallCompiler(ExpressionCompiler):
         return f"{place.name}.length({self.module.stride(place.type)}, {place.offset})"
 
     def atomic(self, node: tree.Call) -> str:
+        self.is_target = node.callee.name != "atomicLoad"
         place = self.pointed(node.arguments[0])
+        self.is_target = False
         assert isinstance(place, MemoryPlace)
         scalar = scalar_of(place.type)
         assert scalar is not None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from wgsl_kernels.simulator.domains import FLOAT32
+from wgsl_kernels.simulator.late_stores import LateRun
 from wgsl_kernels.simulator.memory import Run, VariableMemory
 from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler, rounds
 from wgsl_kernels.simulator.places import RefusedError
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Text
 
-Order: TypeAlias = Literal["forward", "reversed", "shuffled"]
+Order: TypeAlias = Literal["forward", "reversed", "shuffled", "late stores"]
+_BACKWARD: tuple[Order, ...] = ("reversed", "shuffled")
 MOST_LANES = 1 << 16
 """Invocations that run at once; whole workgroups, one at least."""
 
@@ -63,7 +65,8 @@ class EntryPoint:
                 variables under that word. Where the domain has more than words, it may be that:
                 ``WideWords`` of float64 keep what dispatches before gave.
             subgroup_size: Invocations of a subgroup.
-            order: In which order invocations come that run at once, and workgroups.
+            order: In which order invocations come that run at once, and workgroups; with late
+                stores each ``atomicStore`` to workgroup memory comes last.
             log: What notes accesses to memory.
             most_rounds: Rounds after which a loop is taken for one that does not end; without it
                 those of the log, or 2^20.
@@ -80,11 +83,12 @@ class EntryPoint:
         workgroup = self.size[0] * self.size[1] * self.size[2]
         try:
             parts = list(_parts(groups, workgroup))
-            for first, number in parts if order == "forward" else reversed(parts):
+            for first, number in reversed(parts) if order in _BACKWARD else parts:
                 subgroups = Subgroups(subgroup_size, workgroup, number * workgroup)
                 if log is not None:
                     log.begin(workgroup, first * workgroup)
-                run = runs(subgroups.count, subgroups, log)
+                make = LateRun if order == "late stores" else runs
+                run = make(subgroups.count, subgroups, log)
                 self._run(groups, first, run, shared, self._order(run, order))
         except EndlessLoopError as error:
             message = "this loop goes on for too long to be simulated."
@@ -121,7 +125,7 @@ class EntryPoint:
 
     def _order(self, run: Run, order: Order) -> Any:
         """Return which invocation comes when; those of a subgroup stay side by side."""
-        if order == "forward":
+        if order not in _BACKWARD:
             return run.lanes
         size = run.subgroups.workgroup
         rows = run.lanes.reshape(-1, size)[::-1]

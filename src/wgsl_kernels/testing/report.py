@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.finding_codes import Section
     from wgsl_kernels.wgsl.errors.findings import Finding
 
+_CAUSES = {"broken-law": 0, "wrong-values": 1}
+"""What is told first, as other wrong values come of it."""
 _MEASURED = ("forward", "gradient", "gradient parity", "second order")
 """The checks that compare numbers."""
 
@@ -110,7 +112,8 @@ class Report:
                     found[key], first[key] = one, row.section
         for key, rows in others.items():
             found[key] = found[key].with_evidence(**{"also in": "; ".join(rows)})
-        return tuple([one for key, one in found.items() if first[key] == section])
+        own = [one for key, one in found.items() if first[key] == section]
+        return tuple(sorted(own, key=lambda one: _CAUSES.get(one.code, len(_CAUSES))))
 
     def raise_if_failed(self) -> None:
         """Raise with the findings unless all passed.

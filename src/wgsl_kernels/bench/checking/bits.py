@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -135,7 +135,7 @@ def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
         differs = signs | (far & ~np.logical_and.reduce(from_others))
         differs &= np.logical_or.reduce([np.broadcast_to(one == 0, got.shape) for one in floats])
         at = tuple(int(one) for one in np.unravel_index(int(np.argmax(differs)), differs.shape))
-        if not differs[at] or not _is_of_place(case, number, at, want[at]):
+        if not differs[at] or not cases.is_of_place(case, number, at, want[at]):
             continue
         words = (
             f"got {got[at]}, expected {want[at]} at {list(at)}, by the sign of a zero. is_negative "
@@ -150,19 +150,6 @@ def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
         )
         return [subject.finding("zero-sign", words, evidence=evidence)]
     return []
-
-
-def _is_of_place(case: Case, number: int, at: tuple[int, ...], want: Any) -> bool:
-    """Say whether an exact result is the same where all inputs that are elsewhere are others."""
-    others: list[Array] = []
-    for one, drawn in zip(case.arrays, cases.plain(case.sample).arrays, strict=True):
-        other = np.roll(drawn, 1)
-        behind = at[len(at) - one.ndim :]
-        place = tuple(i if n > 1 else 0 for i, n in zip(behind, one.shape, strict=True))
-        other[place] = one[place]
-        others.append(other)
-    found = exact_of(case.sample, others)[number][at]
-    return bool(found == want and np.signbit(found) == np.signbit(want))
 
 
 def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:

@@ -207,6 +207,19 @@ def is_elementwise(case: Case) -> bool:
     return all(one.shape == shape for one in results)
 
 
+def is_of_place(case: Case, number: int, at: tuple[int, ...], want: Any) -> bool:
+    """Say whether an exact result is the same where all inputs that are elsewhere are others."""
+    others: list[Array] = []
+    for one, drawn in zip(case.arrays, plain(case.sample).arrays, strict=True):
+        other = np.roll(drawn, 1)
+        behind = at[len(at) - one.ndim :]
+        place = tuple(i if n > 1 else 0 for i, n in zip(behind, one.shape, strict=True))
+        other[place] = one[place]
+        others.append(other)
+    found = exact_of(case.sample, others)[number][at]
+    return bool(found == want and np.signbit(found) == np.signbit(want))
+
+
 def is_complex_all_through(case: Case) -> bool:
     """Say whether results are complex: which part of them is NaN then depends on the formula."""
     if not any(one.dtype.kind == "c" for one in case.arrays):

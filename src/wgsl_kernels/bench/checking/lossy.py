@@ -148,9 +148,24 @@ def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]
     hardly change with the last bits of the inputs.
     """
     for case in specials.shifted(sample):
-        if not cases.is_elementwise(case):
+        if not subject.is_map and not _is_of_places(case):
             with cases.quiet():
                 yield _lost(subject, case, "where the mean is large", least=1.0)
+
+
+def _is_of_places(case: Case) -> bool:
+    """Say whether every result depends on the elements at its own place alone."""
+    if not cases.is_elementwise(case):
+        return False
+    try:
+        with cases.quiet():
+            return all(
+                not one.size or cases.is_of_place(case, number, (0,) * one.ndim, one.flat[0])
+                for number, one in enumerate(exact_of(case.sample, case.arrays))
+            )
+    except Exception as error:  # other numbers at other places are refused
+        faults.note(error)
+        return True
 
 
 def _lost(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
+import math
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +15,18 @@ from wgsl_kernels.backends.webgpu.declare.kernel import call_with
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, grid_of
 from wgsl_kernels.bench.checking import sizes
+from wgsl_kernels.bench.checking.cases import plain
 from wgsl_kernels.bench.checking.subject import Subject, once
 from wgsl_kernels.bench.comparison import faults
+from wgsl_kernels.engine.registry.registry import add_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.lint.choices import choices, may_give_either_zero
 from wgsl_kernels.wgsl.lint.lint import lint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
     from wgsl_kernels.bench.checking.cases import Case
@@ -27,8 +34,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.findings import Finding
     from wgsl_kernels.wgsl.lint.remarks import Remark
 
-LARGE = (1 << 21, (1 << 22) + 7, 1 << 23)
+LARGE = (sizes.MOST_LARGE, 1 << 21, (1 << 22) + 7, 1 << 23)
 """Elements of a tensor for which a grid of the author's own is asked."""
+HUGE = (1 << 28, 1 << 27)
+"""Elements for which a grid is the same only where it grows no more."""
+MOST_CONFIRMED = 1 << 25
+"""Elements of an input of a case that is run to confirm what a small one shows."""
+SEVERAL = (257, 1030)
+"""Lengths of which several workgroups are made."""
 
 
 def lint_findings(subject: Subject) -> list[Finding]:
@@ -38,9 +51,8 @@ def lint_findings(subject: Subject) -> list[Finding]:
     shader = subject.shader
     is_default = shader is not None and shader.groups is None
     for sample in subject.samples:
-        large = None if seen or is_default else _large(subject, sample)
-        found += [] if large is None else _beyond(subject, large)
-        default_grid = is_default or (large is not None and large.grid[1] > 1)
+        found += [] if seen or is_default else _beyond(subject, sample)
+        default_grid = is_default or any(_folded(subject, sample))
         for dispatch in subject.dispatches(sample):
             module = dispatch.module
             if module.digest in seen:
@@ -52,75 +64,200 @@ def lint_findings(subject: Subject) -> list[Finding]:
     return once(found, lambda one: (one.code, one.place))
 
 
-@dataclass(frozen=True)
-class _Large:
-    """A size at which an author's own grid is larger than one axis of a grid may be.
+def _beyond(subject: Subject, sample: Sample) -> list[Finding]:
+    """Return an error where few elements make a grid larger than devices run, else a note.
 
-    Attributes:
-        length: The length of a sample that is replaced.
-        by: What by.
-        grid: What ``groups=`` gives then.
+    A workgroup for each row is one of them; for 64 elements, a tensor is of millions first.
     """
-
-    length: int
-    by: int
-    grid: Grid
-
-
-def unfolded(subject: Subject, sample: Sample) -> Case | None:
-    """Return a large case where ``groups=`` folds the grid and the shader seems not to know."""
-    large = _large(subject, sample)
-    if large is None or max(large.grid) > FOLD:
-        return None
-    texts = [one.module.source_map.composed for one in subject.dispatches(sample)]
-    remarks = [one.code for text in texts for one in lint(text, default_grid=True)]
-    if "unfolded-grid" not in remarks:
-        return None
-    return sizes.resized(sample, {large.length: large.by}, most=LARGE[-1])
-
-
-def _beyond(subject: Subject, large: _Large) -> list[Finding]:
-    """Return a note where a grid has more workgroups along an axis than devices run."""
-    if max(large.grid) <= FOLD:
+    few = [one for one in _large(subject, sample) if one.elements <= sizes.MOST_LARGE]
+    over = [one for one in few if one.grid[0] > FOLD and one.grid[1:] == (1, 1)]
+    code = "over-grid-limit" if over else "grid-limit"
+    over = over or [one for one in _large(subject, sample, short=False) if max(one.grid) > FOLD]
+    if not over:
         return []
-    x, y, z = large.grid
+    x, y, z = over[0].grid
     words = (
         f"groups= gives {x} x {y} x {z} workgroups; devices run {FOLD:,} along an axis, and more "
         "are refused. Fold them: (min(n, 65535), ceil(n / 65535)), with an index that knows."
     )
-    evidence = (("where", f"a length of {large.length} becomes {large.by}"),)
-    return [subject.finding("grid-limit", words, evidence=evidence)]
+    changes = ", ".join(
+        f"{old} becomes {new}" for old, new in over[0].lengths.items() if old != new
+    )
+    evidence = (("where", f"a length of {changes}"),)
+    return [of_groups(subject, subject.finding(code, words, evidence=evidence))]
 
 
-def _large(subject: Subject, sample: Sample) -> _Large | None:
-    """Return the smallest of a few large sizes at which an author's own grid folds, or should."""
+def of_groups(subject: Subject, found: Finding) -> Finding:
+    """Return a finding of the kernel as one of its ``groups=``, where that is written."""
+    code = None if subject.shader is None else getattr(subject.shader.groups, "__code__", None)
+    if code is None or code.co_filename != found.file:
+        return found
+    return replace(found, line=code.co_firstlineno)
+
+
+@dataclass(frozen=True)
+class _Large:
+    """A size, and the grid that ``groups=`` gives for it.
+
+    Attributes:
+        lengths: Which lengths of a sample are replaced by which.
+        elements: How many the largest input has.
+        grid: What ``groups=`` gives.
+    """
+
+    lengths: Mapping[int, int]
+    elements: int
+    grid: Grid
+
+
+@dataclass(frozen=True)
+class OwnGrid:
+    """A large case whose grid is another than small ones have, and a small case with such a grid.
+
+    Attributes:
+        lengths: Which lengths are replaced by which in the large case.
+        small: The small one.
+        change: What makes the grid of the small one like that.
+    """
+
+    lengths: Mapping[int, int]
+    small: Case
+    change: Callable[[Grid], Grid]
+
+
+def own_grids(subject: Subject, sample: Sample) -> Iterator[OwnGrid]:
+    """Yield large cases in which a grid of the author's own folds, and in which it grows no more.
+
+    Whether it is right there is first asked of the small case, since the large one takes long.
+    """
+    small = _of_several_groups(subject, sample)
+    if small is None:
+        return
+    folded = itertools.islice(_folded(subject, sample), 1)
+    capped = _capped(subject, sample)
+    for large, change in itertools.chain(
+        zip(folded, itertools.repeat(_fold)), zip(capped, itertools.repeat(_halve))
+    ):
+        yield OwnGrid(large.lengths, small, change)
+
+
+@contextmanager
+def regridded(subject: Subject, change: Callable[[Grid], Grid]) -> Iterator[None]:
+    """Have an author's own grids be changed in a block."""
+    kernel, shader = subject.kernel, subject.shader
+    assert kernel is not None
+    assert shader is not None
+    groups = shader.groups
+    assert groups is not None
+
+    def changed(**facts: Any) -> Grid:
+        return change(grid_of(subject.name, groups(**facts)))
+
+    # a partial has no code of its own, so that its parameters are those of what it wraps
+    named = functools.update_wrapper(functools.partial(changed), groups)
+    before = take_snapshot()
+    add_kernel(replace(kernel, func=replace(shader, groups=named)), override=True)
+    try:
+        yield
+    finally:
+        before.restore()
+
+
+def _fold(grid: Grid) -> Grid:
+    return (-(-grid[0] // 2), 2, 1) if grid[1:] == (1, 1) else grid
+
+
+def _halve(grid: Grid) -> Grid:
+    return (max(1, grid[0] // 2), grid[1], grid[2])
+
+
+def _total(grid: Grid) -> int:
+    return grid[0] * grid[1] * grid[2]
+
+
+def _of_several_groups(subject: Subject, sample: Sample) -> Case | None:
+    """Return the sample, or a larger one, where the author's own grid has several workgroups."""
+    for by in (None, *SEVERAL):
+        for length in sizes.lengths_of(sample) if by else [0]:
+            case = sizes.resized(sample, {length: by}) if by else plain(sample)
+            shapes = [one.shape for one in case.arrays] if case is not None else []
+            grid = _grid_of(subject, sample, shapes)
+            if grid is not None and grid[0] > 2:
+                return case
+    return None
+
+
+def _folded(subject: Subject, sample: Sample) -> Iterator[_Large]:
+    return (one for one in _large(subject, sample) if _folds(one.grid))
+
+
+def _capped(subject: Subject, sample: Sample) -> Iterator[_Large]:
+    """Yield small sizes that have more to do than a grid that grows no more gives them."""
+    for length, short in itertools.product(sizes.lengths_of(sample), (True, False)):
+
+        def at(by: int) -> _Large | None:
+            return _at(subject, sample, length, short, by)  # noqa: B023  called at once
+
+        last, before, first = (at(_length_for(sample, length, short, n)) for n in (*HUGE, length))
+        if last is None or before is None or first is None or last.grid != before.grid:
+            continue
+        low, high = length, before.lengths[length]
+        if _total(first.grid) >= _total(last.grid):
+            continue
+        while high - low > 1:
+            middle = (low + high) // 2
+            found = at(middle)
+            low, high = (low, middle) if found and found.grid == last.grid else (middle, high)
+        found = at(high + high // 64 + 1)
+        if found is not None:
+            yield found
+
+
+def _length_for(sample: Sample, length: int, short: bool, elements: int) -> int:
+    """Return what a length is replaced by, so that the largest input has so many elements."""
+    most = 0
+    for shape in sample.shapes:
+        rest = int(np.prod([min(n, 2) if short else n for n in shape if n != length]))
+        if length in shape and rest:
+            most = max(most, int((elements / rest) ** (1 / shape.count(length))))
+    return most
+
+
+def _at(subject: Subject, sample: Sample, length: int, short: bool, by: int) -> _Large | None:
+    """Return the grid for a length that is replaced, and the others short where that is asked."""
+    others = sizes.lengths_of(sample) if short else []
+    lengths = {**{one: min(one, 2) for one in others}, length: by}
+    shapes = [tuple([lengths.get(n, n) for n in one]) for one in sample.shapes]
+    grid = _grid_of(subject, sample, shapes)
+    if grid is None:
+        return None
+    return _Large(lengths, max(math.prod(one) for one in shapes), grid)
+
+
+def _large(subject: Subject, sample: Sample, *, short: bool = True) -> Iterator[_Large]:
+    """Yield grids of the author's own for large sizes, the smallest first."""
     shader = subject.shader
     if shader is None or shader.groups is None or sample.values is not None or sample.make:
-        return None
-    for length in sizes.lengths_of(sample)[::-1]:
-        rest = max(int(np.prod(one)) for one in sample.shapes if length in one) // max(length, 1)
-        for by in (elements // rest for elements in LARGE if length and rest):
-            shapes = [tuple([by if n == length else n for n in one]) for one in sample.shapes]
-            grid = _grid_of(subject, sample, shader.groups, shapes)
-            if grid is not None and (max(grid) > FOLD or _folds(grid)):
-                return _Large(length, by, grid)
-    return None
+        return
+    kinds = (True, False) if short else (False,)
+    for elements, one, length in itertools.product(LARGE, kinds, sizes.lengths_of(sample)[::-1]):
+        by = _length_for(sample, length, one, elements)
+        found = _at(subject, sample, length, one, by) if by > length else None
+        if found is not None:
+            yield found
 
 
 def _folds(grid: Grid) -> bool:
     """Say whether a grid has so many workgroups that one axis cannot hold them."""
-    return grid[0] * grid[1] * grid[2] > FOLD and grid[1] > 1
+    return _total(grid) > FOLD and grid[1] > 1 and max(grid) <= FOLD
 
 
-def _grid_of(
-    subject: Subject,
-    sample: Sample,
-    groups: Callable[..., Any],
-    shapes: Sequence[tuple[int, ...]],
-) -> Grid | None:
+def _grid_of(subject: Subject, sample: Sample, shapes: Sequence[tuple[int, ...]]) -> Grid | None:
     """Return what ``groups=`` gives for shapes; None where they are refused, or more is needed."""
-    declared = find_signature(subject.name)
+    declared, shader = find_signature(subject.name), subject.shader
     if declared is None or len(declared.inputs) != len(shapes):
+        return None
+    if shader is None or shader.groups is None:
         return None
     specs = [Spec(one, dtype) for one, dtype in zip(shapes, sample.input_dtypes, strict=True)]
     try:
@@ -129,7 +266,7 @@ def _grid_of(
         inputs = zip(subject.input_names, specs, strict=True)
         pairs = [*inputs, *zip(made.names, made.specs, strict=True)]
         facts = tensor_facts({name: Argument(one.shape, one.dtype) for name, one in pairs})
-        return grid_of(subject.name, call_with(groups, {**attrs, **facts}, subject.name))
+        return grid_of(subject.name, call_with(shader.groups, {**attrs, **facts}, subject.name))
     except Exception as error:  # the signature refuses the size, or params= gives what it needs
         faults.note(error)
         return None
@@ -140,7 +277,7 @@ def is_open_to_nan(subject: Subject, sample: Sample) -> bool:
 
     Our own kernels promise what they give for NaN, whatever they are made of.
     """
-    if subject.origin is None or subject.origin.is_ours:
+    if subject.is_ours:
         return False
     found = {
         what

@@ -265,25 +265,37 @@ FOLDED = 1030
 def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample of several workgroups where grids fold at two, as large ones do.
 
-    An author's own grid folds as it says: where the shader seems not to know, that is tried.
+    An author's own grid folds as it says, or grows no more: that is tried where a small case with
+    such a grid is wrong.
     """
-    if sample.values is not None:
-        return
-    for case in (sizes.resized(sample, {one: FOLDED}) for one in sizes.lengths_of(sample)):
-        if case is None:
-            continue
-        try:
-            exact_of(case.sample, case.arrays)
-        except Exception as error:  # a shape rule refused the case
-            faults.note(error)
-            continue
+    case = _large_enough(sample)
+    if case is not None:
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
             yield explained(subject, case, found)
-        break
-    large = portable.unfolded(subject, sample)
-    if large is not None:
-        yield judged(subject, large, "webgpu", "wrong-where-folded")
+    is_suspect: dict[object, bool] = {}
+    for own in portable.own_grids(subject, sample):
+        if own.change not in is_suspect:
+            with portable.regridded(subject, own.change):
+                found = judged(subject, own.small, "webgpu", "wrong-where-folded")
+            is_suspect[own.change] = bool(found)
+        if not is_suspect[own.change]:
+            continue
+        case = sizes.resized(sample, own.lengths, most=portable.MOST_CONFIRMED)
+        if case is None:
+            continue
+        large = replace(case, sample=cases.grossly(case.sample))
+        found = judged(subject, large, "webgpu", "wrong-where-folded")
+        yield [portable.of_groups(subject, one) for one in found]
+        if found:
+            break
+
+
+def _large_enough(sample: Sample) -> Case | None:
+    """Return the sample with a length that takes several workgroups, None where none is taken."""
+    lengths = sizes.lengths_of(sample) if sample.values is None else []
+    made = (sizes.resized(sample, {one: FOLDED}) for one in lengths)
+    return next((one for one in made if one is not None and cases.is_taken(one)), None)
 
 
 def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -405,7 +417,7 @@ def defined(sample: Sample) -> Iterator[Case]:
 
 
 def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample in every configuration that may be chosen for it.
+    """Check a sample in every configuration that may be chosen for it, and where grids fold.
 
     Where the device cannot run one, the simulator does.
     """
@@ -413,11 +425,16 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     with tuner.watching() as seen:
         bits.alone(sample, case.arrays)
     names = sorted(seen.get(sample.kernel, ()))
+    large = _large_enough(sample) if len(names) > 1 and not subject.is_ours else None
     for name in names if len(names) > 1 else ():
         with tuner.forced(sample.kernel, name):
             found = judged(subject, case, "webgpu", "wrong-configuration", what=name)
             if any(not one.code.startswith("wrong-") for one in found):
                 found = judged(subject, case, "simulator", "wrong-configuration", what=name)
+            elif large is not None and not found:
+                what = f"{name}, folded"
+                with folding_at(2):
+                    found = judged(subject, large, "webgpu", "wrong-configuration", what=what)
         yield found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,10 +23,12 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.simulator.accesses import AccessLog
+from wgsl_kernels.testing.closeness import equal_or_nan
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.simulator.noting import WrongAccess
@@ -57,9 +59,22 @@ def accesses(subject: Subject, case: Case) -> list[Finding]:
         ShaderError: It does what is not simulated.
     """
     with noting(_device()) as wrong:
-        results(case, "forward")
-    found = [_finding(subject, case, one) for one in wrong]
-    return once(found, lambda one: (one.code, one.place))
+        plain = results(case, "forward")
+    found = once([_finding(subject, case, o) for o in wrong], lambda one: (one.code, one.place))
+    atomics = [one for one in found if one.code == "unordered-atomics"]
+    late = results(case, "late stores") if atomics else plain
+    return [_depending(one, plain, late) if one in atomics else one for one in found]
+
+
+def _depending(one: Finding, plain: Sequence[Array], late: Sequence[Array]) -> Finding:
+    """Return a finding of atomic functions as an error, as results depend on who comes first."""
+    for number, (a, b) in enumerate(zip(plain, late, strict=True)):
+        same = equal_or_nan(a, b)
+        if not same.all():
+            at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+            words = f"{one.words} Output {number} at {list(at)} is {a[at]}, or {b[at]}."
+            return replace(one, code="atomic-race", words=words)
+    return one
 
 
 def results(case: Case, order: Order) -> list[Array]:

@@ -21,6 +21,7 @@ from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from wgsl_kernels.bench.checking.cases import Array
     from wgsl_kernels.bench.checking.subject import Subject
     from wgsl_kernels.testing.sample import Sample
     from wgsl_kernels.wgsl.errors.findings import Finding
@@ -196,8 +197,27 @@ def _case(sample: Sample, what: str, most: int) -> Case | None:
         arrays = tuple(arrays_for(sample))
     if max((one.size for one in arrays), default=0) > most:
         return None
+    if sample.make is None:
+        arrays = tuple([_with_ends_behind(one) for one in arrays])
     is_untied = what.startswith("shapes")
     return Case(sample, what, arrays, is_unforeseen=is_untied)
+
+
+def _with_ends_behind(values: Array) -> Array:
+    """Return values whose largest and least are the last along an axis beyond 65,536.
+
+    So places of 16 bits are too few for what finds them.
+    """
+    axis = int(np.argmax(values.shape)) if values.ndim else 0
+    if values.dtype.kind not in "fiu" or not values.size or values.shape[axis] <= BEYOND + 1:
+        return values
+    swapped = np.moveaxis(values.copy(), axis, -1)
+    for to, find in ((-1, np.argmax), (-2, np.argmin)):
+        at = np.expand_dims(find(swapped, axis=-1), -1)
+        found = np.take_along_axis(swapped, at, -1)
+        np.put_along_axis(swapped, at, swapped[..., to, None], -1)
+        swapped[..., to, None] = found
+    return np.moveaxis(swapped, -1, axis)
 
 
 def named(sample: Sample, text: str) -> Case | None:

@@ -54,6 +54,7 @@ portable warning nan-test               a comparison that compilers fold, as x !
 portable warning times-zero             a product with 0, which compilers fold even for NaN
 portable warning subgroup-width         subgroup functions without a look at the subgroup's size
 portable warning unfolded-grid          an index that leaves out the second axis of the grid
+portable error   over-grid-limit        more workgroups than devices run, for tensors that are small
 portable note    grid-limit             more workgroups along an axis than devices run
 portable warning endless-loop           a loop that nothing ends
 portable warning loop-budget            more rounds than software adapters run
@@ -108,6 +109,7 @@ safe     error   never-written          an element of the output that the kernel
 safe     error   write-race             an element that several invocations write
 safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes
+safe     error   atomic-race            a result that depends on which atomic function comes first
 safe     warning unordered-atomics      an atomic function that reads what another one may yet write
 safe     error   unset-workgroup-read   workgroup memory that is read before it is written
 safe     error   failed-assertion       a wk_assert whose condition is false

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -197,7 +198,9 @@ class Project:
         if found is None:
             if name in unit.declared:
                 raise _NowhereError(f"{module}::{name} is private to its module.")
-            near = _near(name, (*unit.declared, *_offered(unit)))
+            near = self._in_other_module(module, name) or _near(
+                name, (*unit.declared, *_offered(unit))
+            )
             raise _NowhereError(f"{module} declares no {name!r}.{near}")
         return found
 
@@ -260,6 +263,14 @@ class Project:
         """Return what to say where a path begins with the name of no package."""
         near = _near(name, (OWN, *self.packages))
         return f"there is no package {name!r}. Pass it in packages=.{near}"
+
+    def _in_other_module(self, module: ModulePath, name: str) -> str:
+        """Return which other module of a package declares a name, as an error asks; else ""."""
+        declares = re.compile(rf"\b(fn|const|struct|alias)\s+{re.escape(name)}\b")
+        for one, text in self.texts.items():
+            if one.package == module.package and one != module and declares.search(text.text):
+                return f" Did you mean '{one}::{name}'?"
+        return ""
 
     def _missing(self, module: ModulePath) -> str:
         there = [str(one) for one in self.texts if one.package == module.package and one != module]
