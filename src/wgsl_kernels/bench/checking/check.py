@@ -205,6 +205,7 @@ class _KernelCheck:
             ("views", lambda: right.views(one, sample)),
             ("special values", lambda: right.nonfinite(one, sample)),
             ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
+            ("domain", lambda: right.domain(one, sample)),
             ("edges", lambda: right.edges(one, sample)),
             ("thresholds", lambda: right.thresholds(one, sample)),
             ("large mean", lambda: lossy.with_large_mean(one, sample)),

@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.bench.checking import cases, simulated, specials
 from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
-from wgsl_kernels.bench.comparison import faults
+from wgsl_kernels.bench.comparison import faults, leeway
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.simulator.digits import PRECISION, wrong_bits
@@ -34,8 +34,6 @@ MANY_BITS = 4.0
 """Bits that one operation loses where that is worth a word."""
 FEW_BITS = 2.0**-8
 """What a result is off, of itself, that has lost its digits: 16 of 24 bits."""
-TINY = 1e-30
-"""Results below which float32 has no digits that count."""
 SAME = 1e-6
 """How far, relative to it, float64 may be from the exact result where the formula is right."""
 
@@ -167,10 +165,10 @@ def _lost(
     """
     try:
         exact = exact_of(case.sample, case.arrays)
-        beside = exact_of(case.sample, specials.beside(case.arrays))
+        beside = exact_of(case.sample, leeway.beside(case.arrays))
         run = values_of(replace(case, sample=cases.grossly(case.sample, least, part)), "webgpu")
         found = [
-            (dtype, np.where(_is_calm(one, other, least), values, one).astype(values.dtype))
+            (dtype, np.where(leeway.is_calm(one, other, least), values, one).astype(values.dtype))
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
         ]
         wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
@@ -187,14 +185,6 @@ def _lost(
 def _shown(wrong: Mismatch, case: Case) -> tuple[tuple[str, str], ...]:
     evidence = (*wrong.evidence(), ("case", case.id), ("repeat", repeat(case)))
     return tuple([pair for pair in evidence if pair[0] != "inputs"])
-
-
-def _is_calm(exact: Array, beside: Array, least: float) -> Array:
-    """Return which results change by less than is allowed with the last bits of the inputs."""
-    if exact.dtype == np.bool_:
-        return np.asarray(exact == beside)
-    size = least + np.abs(exact)
-    return np.asarray((np.abs(exact - beside) <= cases.GROSS / 8 * size) & (size > TINY))
 
 
 def _width(case: Case, exact: Sequence[Array]) -> float:

@@ -97,10 +97,14 @@ def judged(
         return []
     if leeway.may_fall_either_way(case.arrays, wrong):
         return []
-    if code == "wrong-at-extreme":
-        if wrong.is_whole:
+    if code in ("wrong-at-extreme", "wrong-in-domain"):
+        if wrong.is_whole and code == "wrong-at-extreme":
             return []  # a choice by numbers that are rounded may fall either way
         if not subject.is_map and leeway.is_within_sums(
+            case.sample, case.arrays, run, alternatives
+        ):
+            return []
+        if code == "wrong-in-domain" and leeway.is_unsettled(
             case.sample, case.arrays, run, alternatives
         ):
             return []
@@ -316,6 +320,17 @@ def rows(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     for code, case in specials.rows(sample):
         if cases.is_held(case):
             yield judged(subject, case, "webgpu", code)
+
+
+def domain(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with numbers of its whole domain, and with those of one sign."""
+    stated = cases.grossly(sample) if states_bound(sample) or not subject.is_map else sample
+    for case in specials.of_domain(stated):
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", "wrong-in-domain")
+    for case in () if subject.is_map else specials.of_one_sign(sample):
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", "wrong-values")
 
 
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:

@@ -319,7 +319,9 @@ def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
     below = [info.min, -1] if info.min else []
-    return [int(one) for one in _inside(sample, number, [*below, 0, info.max, 31, 1, 32, 33])]
+    found = [int(one) for one in _inside(sample, number, [*below, 0, info.max, 31, 1, 32, 33])]
+    ends = [int(np.clip(one, info.min, info.max)) for one in sample.domains[number] or ()]
+    return [*dict.fromkeys([*found, *ends])]
 
 
 def _cycled(values: Array, edges: Sequence[float], turn: int) -> Array:
