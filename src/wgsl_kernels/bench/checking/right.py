@@ -171,7 +171,8 @@ def is_ended(found: Iterable[Finding]) -> bool:
 
 def _excluded_by(case: Case) -> tuple[tuple[str, str], ...]:
     """Return how a sample says that results for a case may be anything."""
-    return (("unless", f"Sample(..., special=({case.what!r},)) says that these may be anything"),)
+    name = case.what.removeprefix("all ").partition(" ")[0]
+    return (("unless", f"Sample(..., special=({name!r},)) says that these may be anything"),)
 
 
 _NONFINITE = ("wrong-nonfinite", "nan-compared", "nan-of-infinities")
@@ -308,6 +309,9 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with NaN, infinities, zeros and subnormals, and with numbers far away."""
     for case in specials.special(sample):
         if not cases.is_complex_all_through(case):
+            yield judged(subject, case, "webgpu", "wrong-nonfinite")
+    for case in () if subject.is_map else specials.infinite(sample):
+        if cases.is_held(case, with_infinity=True):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
         if case.what in ("huge", "tiny") and not cases.is_elementwise(case):
