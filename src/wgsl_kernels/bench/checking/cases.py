@@ -181,8 +181,21 @@ def is_taken(case: Case) -> bool:
     return True
 
 
-def is_held(case: Case) -> bool:
-    """Say whether a case is taken and float32 can hold its results."""
+def is_held(case: Case, dtype: Any = np.float32, *, with_infinity: bool = False) -> bool:
+    """Say whether a case is taken and a dtype can hold its results, infinities as is asked."""
+    with quiet():
+        try:
+            exact = exact_of(case.sample, case.arrays)
+        except Exception as error:  # a shape rule, or NumPy, refused the case
+            faults.note(error)
+            return False
+        if with_infinity:
+            return not any(np.isnan(one.astype(dtype)).any() for one in exact)
+        return all(np.isfinite(one.astype(dtype)).all() for one in exact)
+
+
+def is_choice(case: Case) -> bool:
+    """Say whether a case is taken and its results are numbers of its integers, or 0."""
     with quiet():
         try:
             exact = exact_of(case.sample, case.arrays)

@@ -211,7 +211,7 @@ class _KernelCheck:
             ("large mean", lambda: lossy.with_large_mean(one, sample)),
             ("rows", lambda: right.rows(one, sample)),
             ("attributes", lambda: right.attributes(one, sample)),
-            ("dtypes", lambda: right.dtypes(one, sample)),
+            ("dtypes", lambda: lossy.dtypes(one, sample)),
             ("configurations", lambda: right.configurations(one, sample)),
             ("subgroups", lambda: right.subgroups(one, sample)),
             ("fused", lambda: bits.fused(one, sample)),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
 from wgsl_kernels.bench.checking import bits, cases, portable, safe, simulated, sizes, specials
@@ -219,7 +218,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
     yield from sizes.refused(subject, tried)
     for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
         yield explained(subject, case, at_size(subject, case))
-    for case in sizes.cheap(sample, _run):
+    for case in sizes.cheap(sample, ran):
         found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
         yield [] if is_ended(found) else found  # software adapters' alone
 
@@ -252,7 +251,7 @@ def at_size(subject: Subject, case: Case) -> list[Finding]:
     return judged(subject, case, "webgpu", "wrong-at-size")
 
 
-def _run(case: Case) -> None:
+def ran(case: Case) -> None:
     """Run a case for its time: exact results, and those of webgpu."""
     with cases.quiet():
         exact_of(case.sample, case.arrays)
@@ -450,46 +449,3 @@ def subgroups(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             with simulated.in_subgroups(size):
                 what = f"subgroups of {size}"
                 yield judged(subject, case, "simulator", "wrong-configuration", what=what)
-
-
-def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with every other dtype that the kernel claims."""
-    kernel = subject.kernel
-    served = None if kernel is None else kernel.served
-    first = sample.input_dtypes[0] if sample.input_dtypes else ""
-    if served is None or sample.values is not None or first not in ("float32", "float16"):
-        return
-    choice = choose_adapter()
-    others = served - {one for other in subject.samples for one in other.input_dtypes}
-    for dtype in sorted(others | ({first} & {"float16"})):
-        has_f16 = choice is not None and "shader-f16" in choice.info.features
-        if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
-            continue
-        case = cases.of_dtype(sample, dtype)
-        if dtype != first:
-            yield _claimed(subject, case, dtype)
-        if dtype == "float16" and not subject.is_map:
-            for long in sizes.long(case.sample, sizes.LONG, _run):
-                yield _claimed(subject, long, dtype)
-
-
-def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
-    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
-    try:
-        exact_of(case.sample, case.arrays)
-        values_of(case, "cpu")
-    except Exception as error:  # they do not
-        faults.note(error)
-        return []
-    found = judged(subject, case, "webgpu", "wrong-dtype")
-    broken = [one for one in found if one.section == "compiles"]
-    if broken:
-        stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
-        words = (
-            f"{'dtypes= names' if stated else 'coverage() claims'} {dtype}, for which it does not "
-            f'compile: {broken[0].words} Write the formula in T, or pass dtypes=["float32"].'
-        )
-        code = "stated-dtype" if stated else "claimed-dtype"
-        found = [replace(broken[0], code=code, words=words)]
-    held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
-    return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]
