@@ -401,15 +401,15 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         yield explained(subject, case, wrong) or (_outside(subject, case) if not found else [])
 
 
-def defined(sample: Sample) -> Iterator[Case]:
+def defined(sample: Sample, factors: Sequence[int] = cases.LARGER) -> Iterator[Case]:
     """Yield a sample with other attributes whose exact results are finite, or of a wrong shape.
 
     Where the kernel takes it, lengths that are equal in the sample are different.
     """
     apart = sizes.apart(sample)
     alike = [sample] if apart is sample else [apart, sample]
-    for several in zip(*map(cases.varied, alike), strict=True):
-        for case in (one for ones in zip(*several, strict=True) for one in ones):
+    for several in zip(*[cases.varied(one, factors) for one in alike], strict=True):
+        for case in filter(None, itertools.chain(*itertools.zip_longest(*several))):
             with cases.quiet():
                 try:
                     exact = exact_of(case.sample, case.arrays)

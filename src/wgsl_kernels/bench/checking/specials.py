@@ -245,7 +245,16 @@ def thresholds(sample: Sample, compared: Sequence[float | str]) -> Iterator[Case
             is_far = any(not ranges[n][0] <= v <= ranges[n][1] for n in near for v in near[n])
             mixed = [_among(x, near.get(n, [])) for n, x in enumerate(arrays)]
             is_own = tried.attrs == sample.attrs and not is_far
-            yield Case(tried if is_own else grossly(tried), f"at {one}={value}", tuple(mixed))
+            held = tried if is_own else grossly(tried)
+            yield Case(held, f"at {one}={value}", tuple(mixed))
+            if len(near) > 1:  # so that each meets 0, and is equal to another
+                met = [
+                    np.random.default_rng(n).choice(pool, x.shape).astype(x.dtype)
+                    if n in near and (pool := _inside(tried, n, [0.0, value, -value]))
+                    else x
+                    for n, x in enumerate(arrays)
+                ]
+                yield Case(held, f"at {one}={value}, met", tuple(met))
 
 
 def _beside(sample: Sample, number: int, dtype: np.dtype[Any], value: float) -> list[float]:
