@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FILES = sorted((Path(__file__).parents[1] / "wrong_kernels").glob("*.wgsl"))
 IS_WRONG: dict[str, Callable[[AdapterInfo], bool]] = {
     "accumulates_in_half_precision": lambda info: "shader-f16" in info.features,
+    "squares_halves": lambda info: "shader-f16" in info.features,
     "sums_long_rows_in_half_precision": lambda info: "shader-f16" in info.features,
     "sums_rows_of_halves_in_half_precision": lambda info: "shader-f16" in info.features,
     "sums_the_shorter_axis_in_half_precision": lambda info: "shader-f16" in info.features,

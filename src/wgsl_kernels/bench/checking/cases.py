@@ -18,7 +18,7 @@ from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
@@ -100,7 +100,11 @@ def grossly(sample: Sample, least: float = 1.0, part: float = GROSS) -> Sample:
     return replace(sample, bound=None, rtol=part, atol=part * least, ulp=None)
 
 
-def varied(sample: Sample) -> Iterator[list[Case]]:
+LARGER = (3, 10)
+"""How many times as large attributes are tried, or a little more."""
+
+
+def varied(sample: Sample, factors: Sequence[int] = LARGER) -> Iterator[list[Case]]:
     """Yield the sample with another value of each attribute, one at a time.
 
     Those that its function has defaults for are varied, too. The signature may refuse a value: of
@@ -116,9 +120,23 @@ def varied(sample: Sample) -> Iterator[list[Case]]:
         is_meant = isinstance(other, (bool, tuple)) or name in AXES or other > 0
         return Case(changed, f"{name}={other}", arrays, is_unforeseen=True, is_meant=is_meant)
 
+    def fitted(name: str, value: Any, other: Any) -> Iterator[Case]:
+        """Yield the case with a length that grows as the attribute does, or its square."""
+        if type(value) is not int or other != value + 1 or value < 1 or sample.make is not None:
+            return
+        for length in sorted({one for shape in sample.shapes for one in shape}):
+            for power in (1, 2):
+                fit, rest = divmod(length * other**power, value**power)
+                if not rest and sample.values is None:
+                    shapes = [[fit if n == length else n for n in one] for one in sample.shapes]
+                    longer = replace(sample, shapes=tuple(map(tuple, shapes)))
+                    found = case(name, other)
+                    changed = replace(found.sample, shapes=longer.shapes)
+                    yield replace(found, sample=changed, arrays=tuple(arrays_for(longer)))
+
     for name, value in attributes_of(sample).items():
-        for others in _others(name, value, rank):
-            yield [case(name, one) for one in others]
+        for others in _others(name, value, rank, factors):
+            yield [*[case(name, one) for one in others], *fitted(name, value, others[0])]
 
 
 def attributes_of(sample: Sample) -> dict[str, Any]:
@@ -136,12 +154,12 @@ FURTHER = range(1, 5)
 """By how much a whole number is larger than that of a sample: a signature may want odd ones."""
 
 
-def _others(name: str, value: Any, rank: int) -> list[list[Any]]:
+def _others(name: str, value: Any, rank: int, factors: Sequence[int]) -> list[list[Any]]:
     """Return other values for an attribute; of several the first that is taken is meant."""
     if isinstance(value, bool):
         return [[not value]]
     if isinstance(value, float):
-        return [[2 * value], [-value]] if value else [[1.0], [-1.0]]
+        return [[one * value] for one in (2, -1, *factors[-1:])] if value else [[1.0], [-1.0]]
     is_whole = isinstance(value, tuple) and all(type(one) is int for one in value)
     if name in AXES:
         if isinstance(value, int):
@@ -151,7 +169,8 @@ def _others(name: str, value: Any, rank: int) -> list[list[Any]]:
             [[tuple(one - rank if one >= 0 else one + rank for one in value)]] if is_whole else []
         )
     if isinstance(value, int):
-        others = [[value + more for more in FURTHER], [0], [-value]]
+        larger = [[factor * value + more for more in range(5)] for factor in factors]
+        others = [[value + more for more in FURTHER], *larger, [0], [-value]]
         return others if value else others[:1]
     if is_whole:  # all of them, as of a window, and each alone
         chosen = dict.fromkeys([tuple(range(len(value))), *((at,) for at in range(len(value)))])
@@ -181,15 +200,29 @@ def is_taken(case: Case) -> bool:
     return True
 
 
-def is_held(case: Case) -> bool:
-    """Say whether a case is taken and float32 can hold its results."""
+def is_held(case: Case, dtype: Any = np.float32, *, with_infinity: bool = False) -> bool:
+    """Say whether a case is taken and a dtype can hold its results, infinities as is asked."""
     with quiet():
         try:
             exact = exact_of(case.sample, case.arrays)
         except Exception as error:  # a shape rule, or NumPy, refused the case
             faults.note(error)
             return False
-        return all(np.isfinite(one.astype(np.float32)).all() for one in exact)
+        if with_infinity:
+            return not any(np.isnan(one.astype(dtype)).any() for one in exact)
+        return all(np.isfinite(one.astype(dtype)).all() for one in exact)
+
+
+def is_choice(case: Case) -> bool:
+    """Say whether a case is taken and its results are numbers of its integers, or 0."""
+    with quiet():
+        try:
+            exact = exact_of(case.sample, case.arrays)
+        except Exception as error:  # a shape rule, or NumPy, refused the case
+            faults.note(error)
+            return False
+    given = np.concatenate([[0], *(one.ravel() for one in case.arrays if one.dtype.kind in "iu")])
+    return all(one.dtype.kind in "iu" and np.isin(one, given).all() for one in exact)
 
 
 def is_elementwise(case: Case) -> bool:

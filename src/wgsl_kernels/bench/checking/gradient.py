@@ -85,7 +85,7 @@ def _judged_row(subject: Subject, row: Row, code: str, case: str) -> Row:
 
 def of_cases(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check gradients for other attributes, with lengths untied, and with one of 1 in one input."""
-    for case in (*right.defined(sample), *sizes.broadcast(sample), *sizes.untied(sample)):
+    for case in (*right.defined(sample, ()), *sizes.broadcast(sample), *sizes.untied(sample)):
         yield _of_case(subject, case)
 
 

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases, simulated, specials
+from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
+from wgsl_kernels.bench.checking import cases, right, simulated, sizes, specials
 from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
-from wgsl_kernels.bench.comparison import faults
+from wgsl_kernels.bench.comparison import faults, leeway
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
 from wgsl_kernels.bench.digits import digits_of
+from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.simulator.digits import PRECISION, wrong_bits
 from wgsl_kernels.testing.gradients.evaluation import widened
 from wgsl_kernels.wgsl.errors.errors import ShaderError
@@ -34,8 +36,6 @@ MANY_BITS = 4.0
 """Bits that one operation loses where that is worth a word."""
 FEW_BITS = 2.0**-8
 """What a result is off, of itself, that has lost its digits: 16 of 24 bits."""
-TINY = 1e-30
-"""Results below which float32 has no digits that count."""
 SAME = 1e-6
 """How far, relative to it, float64 may be from the exact result where the formula is right."""
 
@@ -182,10 +182,10 @@ def _lost(
     """
     try:
         exact = exact_of(case.sample, case.arrays)
-        beside = exact_of(case.sample, specials.beside(case.arrays))
+        beside = exact_of(case.sample, leeway.beside(case.arrays))
         run = values_of(replace(case, sample=cases.grossly(case.sample, least, part)), "webgpu")
         found = [
-            (dtype, np.where(_is_calm(one, other, least), values, one).astype(values.dtype))
+            (dtype, np.where(leeway.is_calm(one, other, least), values, one).astype(values.dtype))
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
         ]
         wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
@@ -202,14 +202,6 @@ def _lost(
 def _shown(wrong: Mismatch, case: Case) -> tuple[tuple[str, str], ...]:
     evidence = (*wrong.evidence(), ("case", case.id), ("repeat", repeat(case)))
     return tuple([pair for pair in evidence if pair[0] != "inputs"])
-
-
-def _is_calm(exact: Array, beside: Array, least: float) -> Array:
-    """Return which results change by less than is allowed with the last bits of the inputs."""
-    if exact.dtype == np.bool_:
-        return np.asarray(exact == beside)
-    size = least + np.abs(exact)
-    return np.asarray((np.abs(exact - beside) <= cases.GROSS / 8 * size) & (size > TINY))
 
 
 def _width(case: Case, exact: Sequence[Array]) -> float:
@@ -258,3 +250,62 @@ def _worst(subject: Subject, case: Case, exact: Sequence[Array] | None) -> Findi
     dispatch, site = one.places[int(one.sites.flat[at])]
     words = f"loses {bits:.0f} of {PRECISION[str(one.near.dtype)]} bits"
     return subject.placed("bound-wider-than-result", words, dispatch.module, site.span)
+
+
+def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with every other dtype that the kernel claims."""
+    kernel = subject.kernel
+    served = None if kernel is None else kernel.served
+    first = sample.input_dtypes[0] if sample.input_dtypes else ""
+    if sample.values is not None:
+        return
+    if first in INTEGERS:
+        yield from _of_whole(subject, sample)
+    if served is None or first not in ("float32", "float16"):
+        return
+    choice = choose_adapter()
+    others = served - {one for other in subject.samples for one in other.input_dtypes}
+    for dtype in sorted(others | ({first} & {"float16"})):
+        has_f16 = choice is not None and "shader-f16" in choice.info.features
+        if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
+            continue
+        case = cases.of_dtype(sample, dtype)
+        if dtype != first:
+            yield _claimed(subject, case, dtype)
+        if dtype in INTEGERS:
+            yield from _of_whole(subject, case.sample)
+        if dtype == "float16" and not subject.is_map:
+            large = specials.squared_beyond_halves(case.sample)
+            if large is not None and cases.is_held(large, np.float16):
+                yield right.judged(subject, large, "webgpu", "wrong-at-extreme")
+            for long in sizes.long(case.sample, sizes.LONG, right.ran):
+                yield _claimed(subject, long, dtype)
+
+
+def _of_whole(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check that a kernel whose results are integers of its inputs keeps those no float32 has."""
+    case = specials.beyond_floats(sample)
+    if case is not None and cases.is_choice(case):
+        yield right.judged(subject, case, "webgpu", "wrong-dtype")
+
+
+def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
+    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
+    try:
+        exact_of(case.sample, case.arrays)
+        values_of(case, "cpu")
+    except Exception as error:  # they do not
+        faults.note(error)
+        return []
+    found = right.judged(subject, case, "webgpu", "wrong-dtype")
+    broken = [one for one in found if one.section == "compiles"]
+    if broken:
+        stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
+        words = (
+            f"{'dtypes= names' if stated else 'coverage() claims'} {dtype}, for which it does not "
+            f'compile: {broken[0].words} Write the formula in T, or pass dtypes=["float32"].'
+        )
+        code = "stated-dtype" if stated else "claimed-dtype"
+        found = [replace(broken[0], code=code, words=words)]
+    held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
+    return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]

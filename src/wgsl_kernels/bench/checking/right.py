@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.programs.building import folding_at
 from wgsl_kernels.backends.webgpu.tuning import tuner
 from wgsl_kernels.bench.checking import bits, cases, portable, safe, simulated, sizes, specials
@@ -97,10 +96,14 @@ def judged(
         return []
     if leeway.may_fall_either_way(case.arrays, wrong):
         return []
-    if code == "wrong-at-extreme":
-        if wrong.is_whole:
+    if code in ("wrong-at-extreme", "wrong-in-domain"):
+        if wrong.is_whole and code == "wrong-at-extreme":
             return []  # a choice by numbers that are rounded may fall either way
         if not subject.is_map and leeway.is_within_sums(
+            case.sample, case.arrays, run, alternatives
+        ):
+            return []
+        if code == "wrong-in-domain" and leeway.is_unsettled(
             case.sample, case.arrays, run, alternatives
         ):
             return []
@@ -167,7 +170,8 @@ def is_ended(found: Iterable[Finding]) -> bool:
 
 def _excluded_by(case: Case) -> tuple[tuple[str, str], ...]:
     """Return how a sample says that results for a case may be anything."""
-    return (("unless", f"Sample(..., special=({case.what!r},)) says that these may be anything"),)
+    name = case.what.removeprefix("all ").partition(" ")[0]
+    return (("unless", f"Sample(..., special=({name!r},)) says that these may be anything"),)
 
 
 _NONFINITE = ("wrong-nonfinite", "nan-compared", "nan-of-infinities")
@@ -214,7 +218,7 @@ def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterato
     yield from sizes.refused(subject, tried)
     for case in (*sizes.untied(sample), *sizes.broadcast(sample)):
         yield explained(subject, case, at_size(subject, case))
-    for case in sizes.cheap(sample, _run):
+    for case in sizes.cheap(sample, ran):
         found = at_size(subject, replace(case, sample=cases.grossly(case.sample)))
         yield [] if is_ended(found) else found  # software adapters' alone
 
@@ -247,7 +251,7 @@ def at_size(subject: Subject, case: Case) -> list[Finding]:
     return judged(subject, case, "webgpu", "wrong-at-size")
 
 
-def _run(case: Case) -> None:
+def ran(case: Case) -> None:
     """Run a case for its time: exact results, and those of webgpu."""
     with cases.quiet():
         exact_of(case.sample, case.arrays)
@@ -317,6 +321,9 @@ def nonfinite(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     for case in specials.special(sample):
         if not cases.is_complex_all_through(case):
             yield judged(subject, case, "webgpu", "wrong-nonfinite")
+    for case in () if subject.is_map else specials.infinite(sample):
+        if cases.is_held(case, with_infinity=True):
+            yield judged(subject, case, "webgpu", "wrong-nonfinite")
     for case in specials.far(sample):
         if case.what in ("huge", "tiny") and not cases.is_elementwise(case):
             continue  # sums of them overflow, in whatever order
@@ -328,6 +335,17 @@ def rows(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     for code, case in specials.rows(sample):
         if cases.is_held(case):
             yield judged(subject, case, "webgpu", code)
+
+
+def domain(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
+    """Check a sample with numbers of its whole domain, and with those of one sign."""
+    stated = cases.grossly(sample) if states_bound(sample) or not subject.is_map else sample
+    for case in specials.of_domain(stated):
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", "wrong-in-domain")
+    for case in () if subject.is_map else specials.of_one_sign(sample):
+        if cases.is_held(case):
+            yield judged(subject, case, "webgpu", "wrong-values")
 
 
 def edges(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -395,15 +413,15 @@ def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         yield explained(subject, case, wrong) or (_outside(subject, case) if not found else [])
 
 
-def defined(sample: Sample) -> Iterator[Case]:
+def defined(sample: Sample, factors: Sequence[int] = cases.LARGER) -> Iterator[Case]:
     """Yield a sample with other attributes whose exact results are finite, or of a wrong shape.
 
     Where the kernel takes it, lengths that are equal in the sample are different.
     """
     apart = sizes.apart(sample)
     alike = [sample] if apart is sample else [apart, sample]
-    for several in zip(*map(cases.varied, alike), strict=True):
-        for case in (one for ones in zip(*several, strict=True) for one in ones):
+    for several in zip(*[cases.varied(one, factors) for one in alike], strict=True):
+        for case in filter(None, itertools.chain(*itertools.zip_longest(*several))):
             with cases.quiet():
                 try:
                     exact = exact_of(case.sample, case.arrays)
@@ -448,46 +466,3 @@ def subgroups(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             with simulated.in_subgroups(size):
                 what = f"subgroups of {size}"
                 yield judged(subject, case, "simulator", "wrong-configuration", what=what)
-
-
-def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with every other dtype that the kernel claims."""
-    kernel = subject.kernel
-    served = None if kernel is None else kernel.served
-    first = sample.input_dtypes[0] if sample.input_dtypes else ""
-    if served is None or sample.values is not None or first not in ("float32", "float16"):
-        return
-    choice = choose_adapter()
-    others = served - {one for other in subject.samples for one in other.input_dtypes}
-    for dtype in sorted(others | ({first} & {"float16"})):
-        has_f16 = choice is not None and "shader-f16" in choice.info.features
-        if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
-            continue
-        case = cases.of_dtype(sample, dtype)
-        if dtype != first:
-            yield _claimed(subject, case, dtype)
-        if dtype == "float16" and not subject.is_map:
-            for long in sizes.long(case.sample, sizes.LONG, _run):
-                yield _claimed(subject, long, dtype)
-
-
-def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
-    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
-    try:
-        exact_of(case.sample, case.arrays)
-        values_of(case, "cpu")
-    except Exception as error:  # they do not
-        faults.note(error)
-        return []
-    found = judged(subject, case, "webgpu", "wrong-dtype")
-    broken = [one for one in found if one.section == "compiles"]
-    if broken:
-        stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
-        words = (
-            f"{'dtypes= names' if stated else 'coverage() claims'} {dtype}, for which it does not "
-            f'compile: {broken[0].words} Write the formula in T, or pass dtypes=["float32"].'
-        )
-        code = "stated-dtype" if stated else "claimed-dtype"
-        found = [replace(broken[0], code=code, words=words)]
-    held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
-    return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]

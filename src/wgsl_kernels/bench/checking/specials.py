@@ -245,7 +245,16 @@ def thresholds(sample: Sample, compared: Sequence[float | str]) -> Iterator[Case
             is_far = any(not ranges[n][0] <= v <= ranges[n][1] for n in near for v in near[n])
             mixed = [_among(x, near.get(n, [])) for n, x in enumerate(arrays)]
             is_own = tried.attrs == sample.attrs and not is_far
-            yield Case(tried if is_own else grossly(tried), f"at {one}={value}", tuple(mixed))
+            held = tried if is_own else grossly(tried)
+            yield Case(held, f"at {one}={value}", tuple(mixed))
+            if len(near) > 1:  # so that each meets 0, and is equal to another
+                met = [
+                    np.random.default_rng(n).choice(pool, x.shape).astype(x.dtype)
+                    if n in near and (pool := _inside(tried, n, [0.0, value, -value]))
+                    else x
+                    for n, x in enumerate(arrays)
+                ]
+                yield Case(held, f"at {one}={value}, met", tuple(met))
 
 
 def _beside(sample: Sample, number: int, dtype: np.dtype[Any], value: float) -> list[float]:
@@ -307,19 +316,112 @@ def at_ends(sample: Sample) -> Case | None:
     return Case(sample, "ends", tuple(arrays))
 
 
-def beside(arrays: Sequence[Array]) -> tuple[Array, ...]:
-    """Return inputs of which each float is the next above or below, in turn."""
-    found: list[Array] = []
-    for one in arrays:
-        to = np.resize(np.array([np.inf, -np.inf], np.float32), one.shape)
-        found.append(np.nextafter(one, to) if one.dtype == np.float32 else one)
-    return tuple(found)
+LARGEST = {"float16": 2.0**7, "float32": 1e15}
+"""How far from 0 numbers of a domain are tried where elements meet: their squares are finite."""
+SMALLEST = 2.0**-16
+"""How much smaller than the end of a domain numbers of every size are."""
+NEAR_END = 2.0**-6
+"""The part of a domain that is near an end."""
+
+
+def of_domain(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with numbers of the domain that it states, where that is wider than drawn.
+
+    They are of every size, then all near the one end, and all near the other; each end is there.
+    """
+    arrays, numbers = _floats(sample, "fiu")
+    draw = np.random.default_rng(len(arrays))
+    for what in ("whole domain", "low end", "high end"):
+        mixed = list(arrays)
+        for n in numbers:
+            ends = _wider(sample, n, arrays[n].dtype)
+            if not ends or (what != "whole domain" and what not in ends):
+                continue
+            low, high = ends["low"], ends["high"]
+            part = np.asarray(draw.uniform(0, 1, arrays[n].shape))
+            if what == "whole domain":
+                sides = draw.choice([low, high], part.shape) * SMALLEST**part
+                values, first = np.clip(sides, low, high), [low, high]
+            else:
+                other = low + high - ends[what]
+                values, first = ends[what] + NEAR_END * part * (other - ends[what]), [ends[what]]
+            mixed[n] = np.array(values).astype(arrays[n].dtype)
+            mixed[n].flat[: len(first)] = first[: mixed[n].size]
+        if any(one is not other for one, other in zip(arrays, mixed, strict=True)):
+            yield Case(sample, what, tuple(mixed))
+
+
+def _wider(sample: Sample, number: int, dtype: np.dtype[Any]) -> dict[str, float]:
+    """Return the ends of a domain, also those that are beyond what is drawn; nothing if none is."""
+    domain = sample.domains[number]
+    if domain is None:
+        return {}
+    drawn = ranges_of(sample)[number]
+    most = LARGEST.get(dtype.name) or float(np.iinfo(dtype).max)
+    low, high = max(domain[0], -most), min(domain[1], most)
+    beyond = {"low end": low} if low < drawn[0] else {}
+    if high > drawn[1] - (dtype.kind in "iu"):
+        beyond["high end"] = high
+    return {"low": low, "high": high, **beyond} if beyond and low < high else {}
+
+
+def of_one_sign(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with floats that are all below 0, and all above, of the size of its own."""
+    arrays, floats = _floats(sample, "f")
+    for what, sign in (("all below 0", -1), ("all above 0", 1)):
+        mixed = list(arrays)
+        for n in floats:
+            low, high = ranges_of(sample)[n]
+            if low < 0 < high:
+                size = np.minimum(np.abs(arrays[n]), min(-low, high))
+                mixed[n] = (sign * size).astype(arrays[n].dtype)
+        if any(one is not other for one, other in zip(arrays, mixed, strict=True)):
+            yield Case(grossly(sample), what, tuple(mixed))
+
+
+def infinite(sample: Sample) -> Iterator[Case]:
+    """Yield the sample with floats that all are an infinity, one input alone and all of them."""
+    arrays, floats = _floats(sample, "f")
+    for name in ("-Inf", "+Inf"):
+        for chosen in dict.fromkeys([(floats[0],), tuple(floats)] if floats else ()):
+            mixed = _mixed(sample, arrays, list(chosen), name, _SPECIAL[name])
+            if mixed is not None:
+                where = "" if len(chosen) == len(floats) else f" in input {floats[0]}"
+                whole = [
+                    np.full_like(one, _SPECIAL[name][0]) if one is not given else one
+                    for one, given in zip(mixed, arrays, strict=True)
+                ]
+                yield Case(sample, f"all {name}{where}", tuple(whole))
+
+
+def beyond_floats(sample: Sample) -> Case | None:
+    """Return the sample with integers that float32 does not hold, None where it takes none."""
+    if sample.values is not None or sample.make is not None:
+        return None
+    arrays = arrays_for(sample)
+    draw = np.random.default_rng(0)
+    for n, one in enumerate(arrays):
+        odd = 2 * draw.integers(1 << 24, 1 << 25, one.shape) + 1
+        inside = np.isin(odd, _inside(sample, n, odd.ravel().tolist()))
+        if one.dtype in (np.int32, np.uint32):
+            arrays[n] = np.where(inside, odd, one).astype(one.dtype)
+    return Case(sample, "beyond float32", tuple(arrays))
+
+
+def squared_beyond_halves(sample: Sample) -> Case | None:
+    """Return the sample with numbers whose squares no float16 holds, None where it has none."""
+    arrays, floats = _floats(sample, "f")
+    halves = [n for n in floats if arrays[n].dtype == np.float16]
+    mixed = _mixed(sample, arrays, halves, "extreme", (300.0, -260.0))
+    return None if mixed is None else Case(sample, "squares beyond float16", tuple(mixed))
 
 
 def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     info = np.iinfo(array.dtype)
     below = [info.min, -1] if info.min else []
-    return [int(one) for one in _inside(sample, number, [*below, 0, info.max, 31, 1, 32, 33])]
+    found = [int(one) for one in _inside(sample, number, [*below, 0, info.max, 31, 1, 32, 33])]
+    ends = [int(np.clip(one, info.min, info.max)) for one in sample.domains[number] or ()]
+    return [*dict.fromkeys([*found, *ends])]
 
 
 def _cycled(values: Array, edges: Sequence[float], turn: int) -> Array:

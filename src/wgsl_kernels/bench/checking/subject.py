@@ -31,7 +31,7 @@ from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, ShaderModule
     from wgsl_kernels.bench.checking.cases import Case
@@ -135,7 +135,7 @@ class Subject:
                 sides += [one.left, one.right]
             elif isinstance(one, tree.Call) and one.callee.name == "step":
                 sides += one.arguments
-        found = (_number_or_field(one, named) for one in sides)
+        found = (_number_or_field(part, named) for one in sides for part in _summands(one))
         return tuple(dict.fromkeys(one for one in found if one is not None))
 
     @property
@@ -196,6 +196,14 @@ class Subject:
             tensors = tensors_for(arrays)
             seen = explain(lambda: _ran(sample, tensors))
         return [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+
+
+def _summands(node: tree.Expression) -> Iterator[tree.Expression]:
+    """Yield an expression, and of a sum, or of a product, its parts."""
+    yield node
+    if isinstance(node, tree.Binary) and node.operator in ("+", "-", "*"):
+        yield from _summands(node.left)
+        yield from _summands(node.right)
 
 
 def _number_or_field(node: tree.Expression, named: Mapping[str, tree.Value]) -> float | str | None:

@@ -76,6 +76,63 @@ def is_within_sums(
     return _are_right_but(left_out, arrays, run, alternatives)
 
 
+GROSS = 2.0**-7
+"""What no roundings explain, of a result."""
+COARSE = 2.0**-12
+"""What a number is off, of itself, where whole results must not change by it."""
+TINY = 1e-30
+"""Results below which float32 has no digits that count."""
+
+
+def is_unsettled(
+    sample: Sample,
+    arrays: Sequence[Array],
+    run: BoundedResults,
+    alternatives: Sequence[Sequence[Array]],
+) -> bool:
+    """Say whether all wrong elements change with the last digits of the inputs.
+
+    Roundings may then make as much; whole results, as places, change with more of these digits.
+    """
+    if not any(one.dtype.kind == "f" for one in arrays):
+        return False
+    exact = alternatives[0]
+    try:
+        near, far = (exact_of(sample, beside(arrays, part)) for part in (0.0, COARSE))
+    except Exception as error:  # numbers beside those of a domain are refused
+        faults.note(error)
+        return False
+    left_out: list[Array] = []
+    for (_, values), one, other, coarse in zip(run.found, exact, near, far, strict=True):
+        if one.dtype.kind in "biu":
+            found, meant, moved = (each.astype(np.float64) for each in (values, one, coarse))
+            is_near = np.abs(found - meant) <= GROSS * np.abs(meant)
+            left_out.append(is_near | (np.abs(moved - meant) > GROSS * np.abs(meant)))
+        else:
+            left_out.append(~is_calm(one, other, 1.0))
+    return _are_right_but(left_out, arrays, run, alternatives)
+
+
+def beside(arrays: Sequence[Array], part: float = 0.0) -> tuple[Array, ...]:
+    """Return inputs of which each float is above or below, in turn: the next, or by a part."""
+    found: list[Array] = []
+    for one in arrays:
+        side = np.resize(np.array([1, -1], np.float32), one.shape)
+        if one.dtype.kind == "f" and part:
+            found.append((one * (1 + side * part)).astype(one.dtype))
+        else:
+            found.append(np.nextafter(one, side * np.inf) if one.dtype == np.float32 else one)
+    return tuple(found)
+
+
+def is_calm(exact: Array, beside: Array, least: float) -> Array:
+    """Return which results change by less than is allowed with the last bits of the inputs."""
+    if exact.dtype == np.bool_:
+        return np.asarray(exact == beside)
+    size = least + np.abs(exact)
+    return np.asarray((np.abs(exact - beside) <= GROSS / 8 * size) & (size > TINY))
+
+
 def is_of_infinities(
     arrays: Sequence[Array], run: BoundedResults, alternatives: Sequence[Sequence[Array]]
 ) -> bool:

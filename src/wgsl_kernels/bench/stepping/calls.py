@@ -67,6 +67,10 @@ def _cases_of(sample: Sample) -> Iterator[Case]:
         yield from made(sample)
     for made in (specials.special, specials.far, specials.edges, right.defined):
         yield from made(sample)
+    for made in (specials.infinite, specials.of_domain, specials.of_one_sign):
+        yield from made(sample)
+    whole, half = specials.beyond_floats(sample), specials.squared_beyond_halves(sample)
+    yield from filter(None, (whole, half))
     yield from specials.thresholds(sample, Subject(sample.kernel, (sample,), ()).thresholds)
     yield from (case for _, case in specials.rows(sample))
 
