@@ -75,7 +75,8 @@ def test_what_a_page_shows_in_a_session_is_what_comes_out(page: Path, backend: s
 def _examples() -> list[doctest.DocTest]:
     """Return the docstring examples of the public names and of their methods."""
     finder = doctest.DocTestFinder(recurse=False)
-    names = {"wk": wk, "np": np, **{k: v for k, v in vars(wk).items() if not k.startswith("_")}}
+    public = {name: getattr(wk, name) for name in dir(wk) if not name.startswith("_")}
+    names = {"wk": wk, "np": np, **public}
     found = {}
     for module in (
         wk,

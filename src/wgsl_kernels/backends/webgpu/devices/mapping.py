@@ -26,13 +26,17 @@ one is read a copy of four bytes is waited for, with all else that was submitted
 
 
 class HostAccess:
-    """Maps the buffers of one device for a moment. The caller holds the device's lock."""
+    """Maps the buffers of one device for a moment. The caller holds the device's lock.
+
+    Attributes:
+        left: A buffer that may be mapped, since an interrupt came; None otherwise.
+    """
 
     def __init__(self, device: Any, calls: NativeCalls, wait: Wait) -> None:
         self._device = device
         self._calls = calls
         self._wait = wait
-        self._left: Any = None
+        self.left: Any = None
 
     def read(self, buffer: Any, offset: int, nbytes: int) -> Bytes:
         """Return bytes of a buffer as a new array, waiting for what was submitted with it."""
@@ -46,14 +50,14 @@ class HostAccess:
 
     def settle(self) -> None:
         """Unmap what an interrupt left mapped."""
-        if self._left is not None:
-            self._calls.unmap(self._left)
-            self._left = None
+        if self.left is not None:
+            self._calls.unmap(self.left)
+            self.left = None
 
     @contextmanager
     def _mapped(self, map_buffer: MapBuffer, buffer: Any, nbytes: int) -> Iterator[Bytes]:
         self.settle()
-        self._left = buffer
+        self.left = buffer
         mapped = map_buffer(self._device, buffer, nbytes, self._wait)
         yield np.frombuffer(mapped, np.uint8)
         self.settle()

@@ -291,7 +291,7 @@ class Recorder:
             return
         if self.refusal is not None:
             self.check()
-        if self._mapping is not None:
+        if self._mapping is not None and self._mapping.left is not None:
             self._mapping.settle()
         late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
         if self.ahead is not None and self.ahead.pending and self.records:

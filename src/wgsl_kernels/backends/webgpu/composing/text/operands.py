@@ -114,10 +114,10 @@ def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
         return "reduce"
     if OP_NAMES & functions.keys():
         return "map"
-    found = ", ".join(f"fn {name}" for name in functions) or "no function"
+    found = ", ".join(f"fn {name}" for name in functions)
     message = (
         f"{source.file}: defines no kernel; want fn op (a map), fn init and fn combine "
-        f"(a reduction), or a @compute function. There is {found}."
+        "(a reduction), or a @compute function." + (f" There is {found}." if found else "")
     )
     raise source.refused(coded("no-kernel", message))
 
