@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.finding_codes import Section
     from wgsl_kernels.wgsl.errors.findings import Finding
 
-_CAUSES = {"broken-law": 0, "wrong-values": 1}
-"""What is told first, as other wrong values come of it."""
 _MEASURED = ("forward", "gradient", "gradient parity", "second order")
 """The checks that compare numbers."""
 
@@ -113,7 +111,7 @@ class Report:
         for key, rows in others.items():
             found[key] = found[key].with_evidence(**{"also in": "; ".join(rows)})
         own = [one for key, one in found.items() if first[key] == section]
-        return tuple(sorted(own, key=lambda one: _CAUSES.get(one.code, len(_CAUSES))))
+        return tuple(sorted(own, key=_rank))
 
     def raise_if_failed(self) -> None:
         """Raise with the findings unless all passed.
@@ -161,3 +159,10 @@ class Report:
         )
         noted = "".join(one._repr_html_() for one in self.findings)
         return f"<table><tr>{head}</tr>{rows}</table>{noted}"
+
+
+def _rank(finding: Finding) -> int:
+    """Return 0 for what explains wrong values, 2 for the special cases of those that are wrong."""
+    if finding.code == "broken-law":
+        return 0
+    return 2 if finding.code.startswith("wrong-") and finding.code != "wrong-values" else 1
