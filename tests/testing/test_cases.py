@@ -332,3 +332,22 @@ def test_digits_that_are_lost_at_an_end_of_the_range_are_told(
         lambda x: cpu(np.exp(-np.abs(x))), text, {**facts, "special": ("NaN", "+Inf", "-Inf")},
         dtypes=("float32",),
     ) == found  # fmt: skip
+
+
+GIVEN = """
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  if (i < params.x_size) { y[i] = x[i] + x[i]; }
+}
+"""
+
+
+def test_lengths_of_inputs_that_a_sample_gives_are_not_replaced() -> None:
+    sample = {"shapes": ((300,),), "values": (np.arange(300, dtype=np.float32),)}
+
+    assert codes(lambda x: x + x, GIVEN, sample, ("right", "safe", "portable")) == {}

@@ -297,8 +297,7 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _large_enough(sample: Sample) -> Case | None:
     """Return the sample with a length that takes several workgroups, None where none is taken."""
-    lengths = sizes.lengths_of(sample) if sample.values is None else []
-    made = (sizes.resized(sample, {one: FOLDED}) for one in lengths)
+    made = (sizes.resized(sample, {one: FOLDED}) for one in sizes.lengths_of(sample))
     return next((one for one in made if one is not None and cases.is_taken(one)), None)
 
 

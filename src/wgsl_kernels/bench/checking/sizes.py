@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 import re
 import time
 import traceback
@@ -144,7 +145,10 @@ def lengths_of(sample: Sample) -> list[int]:
 
 
 def resized(sample: Sample, sizes: Mapping[int, int], most: int = MOST_ELEMENTS) -> Case | None:
-    """Return the sample with other lengths, None where that is too large or the same."""
+    """Return the sample with other lengths, None where they are too large or the same.
+
+    None also for inputs that the sample gives, of which there are no others.
+    """
     changes = ", ".join(f"{old} -> {new}" for old, new in sizes.items() if old != new)
     if sample.make is not None:
         size = sizes.get(sample.size, sample.size)
@@ -158,7 +162,7 @@ def resized(sample: Sample, sizes: Mapping[int, int], most: int = MOST_ELEMENTS)
 def _shaped(
     sample: Sample, shapes: tuple[tuple[int, ...], ...], what: str, most: int
 ) -> Case | None:
-    if max((int(np.prod(one)) for one in shapes), default=0) > most:
+    if sample.values is not None or max((math.prod(one) for one in shapes), default=0) > most:
         return None
     within = _still_inside(sample, shapes)
     return None if within is None else _case(replace(within, shapes=shapes), what, most)
