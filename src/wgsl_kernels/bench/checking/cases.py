@@ -122,17 +122,23 @@ def varied(sample: Sample, factors: Sequence[int] = LARGER) -> Iterator[list[Cas
 
     def fitted(name: str, value: Any, other: Any) -> Iterator[Case]:
         """Yield the case with a length that grows as the attribute does, or its square."""
-        if type(value) is not int or other != value + 1 or value < 1 or sample.make is not None:
+        if type(value) is not int or other != value + 1 or value < 1:
+            return
+        if sample.make is not None or sample.values is not None:
             return
         for length in sorted({one for shape in sample.shapes for one in shape}):
             for power in (1, 2):
                 fit, rest = divmod(length * other**power, value**power)
-                if not rest and sample.values is None:
-                    shapes = [[fit if n == length else n for n in one] for one in sample.shapes]
-                    longer = replace(sample, shapes=tuple(map(tuple, shapes)))
+                if not rest:
+                    shapes = tuple(
+                        tuple(fit if n == length else n for n in one) for one in sample.shapes
+                    )
                     found = case(name, other)
-                    changed = replace(found.sample, shapes=longer.shapes)
-                    yield replace(found, sample=changed, arrays=tuple(arrays_for(longer)))
+                    yield replace(
+                        found,
+                        sample=replace(found.sample, shapes=shapes),
+                        arrays=tuple(arrays_for(replace(sample, shapes=shapes))),
+                    )
 
     for name, value in attributes_of(sample).items():
         for others in _others(name, value, rank, factors):
@@ -189,25 +195,27 @@ def quiet() -> Iterator[None]:
         yield
 
 
+def _exact(case: Case) -> list[Array] | None:
+    """Return the exact results of a case, None where a shape rule, or NumPy, refuses it."""
+    try:
+        with quiet():
+            return exact_of(case.sample, case.arrays)
+    except Exception as error:  # a CPU kernel may raise anything
+        faults.note(error)
+        return None
+
+
 def is_taken(case: Case) -> bool:
     """Say whether the CPU kernel takes a case; what it refuses is none."""
-    with quiet():
-        try:
-            exact_of(case.sample, case.arrays)
-        except Exception as error:  # a shape rule, or NumPy, refused the case
-            faults.note(error)
-            return False
-    return True
+    return _exact(case) is not None
 
 
 def is_held(case: Case, dtype: Any = np.float32, *, with_infinity: bool = False) -> bool:
     """Say whether a case is taken and a dtype can hold its results, infinities as is asked."""
+    exact = _exact(case)
+    if exact is None:
+        return False
     with quiet():
-        try:
-            exact = exact_of(case.sample, case.arrays)
-        except Exception as error:  # a shape rule, or NumPy, refused the case
-            faults.note(error)
-            return False
         if with_infinity:
             return not any(np.isnan(one.astype(dtype)).any() for one in exact)
         return all(np.isfinite(one.astype(dtype)).all() for one in exact)
@@ -215,14 +223,11 @@ def is_held(case: Case, dtype: Any = np.float32, *, with_infinity: bool = False)
 
 def is_choice(case: Case) -> bool:
     """Say whether a case is taken and its results are numbers of its integers, or 0."""
-    with quiet():
-        try:
-            exact = exact_of(case.sample, case.arrays)
-        except Exception as error:  # a shape rule, or NumPy, refused the case
-            faults.note(error)
-            return False
+    exact = _exact(case)
     given = np.concatenate([[0], *(one.ravel() for one in case.arrays if one.dtype.kind in "iu")])
-    return all(one.dtype.kind in "iu" and np.isin(one, given).all() for one in exact)
+    return exact is not None and all(
+        one.dtype.kind in "iu" and np.isin(one, given).all() for one in exact
+    )
 
 
 def is_elementwise(case: Case) -> bool:
@@ -231,13 +236,8 @@ def is_elementwise(case: Case) -> bool:
         shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
     except ValueError:
         return False
-    try:
-        with quiet():
-            results = exact_of(case.sample, case.arrays)
-    except Exception as error:  # the kernel refuses them
-        faults.note(error)
-        return False
-    return all(one.shape == shape for one in results)
+    exact = _exact(case)
+    return exact is not None and all(one.shape == shape for one in exact)
 
 
 def is_of_place(case: Case, number: int, at: tuple[int, ...], want: Any) -> bool:

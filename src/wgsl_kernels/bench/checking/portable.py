@@ -130,7 +130,7 @@ def own_grids(subject: Subject, sample: Sample) -> Iterator[OwnGrid]:
 
     Whether it is right there is first asked of the small case, since the large one takes long.
     """
-    small = _of_several_groups(subject, sample)
+    small = _of_several_groups(subject, sample) if _has_own_grid(subject, sample) else None
     if small is None:
         return
     folded = itertools.islice(_folded(subject, sample), 1)
@@ -175,6 +175,13 @@ def _total(grid: Grid) -> int:
     return grid[0] * grid[1] * grid[2]
 
 
+def _has_own_grid(subject: Subject, sample: Sample) -> bool:
+    """Say whether an author wrote ``groups=``, and lengths of a sample can be replaced."""
+    shader = subject.shader
+    is_own = shader is not None and shader.groups is not None
+    return is_own and sample.values is None and sample.make is None
+
+
 def _of_several_groups(subject: Subject, sample: Sample) -> Case | None:
     """Return the sample, or a larger one, where the author's own grid has several workgroups."""
     for by in (None, *SEVERAL):
@@ -194,10 +201,7 @@ def _folded(subject: Subject, sample: Sample) -> Iterator[_Large]:
 def _capped(subject: Subject, sample: Sample) -> Iterator[_Large]:
     """Yield small sizes that have more to do than a grid that grows no more gives them."""
     for length, short in itertools.product(sizes.lengths_of(sample), (True, False)):
-
-        def at(by: int) -> _Large | None:
-            return _at(subject, sample, length, short, by)  # noqa: B023  called at once
-
+        at = functools.partial(_at, subject, sample, length, short)
         last, before, first = (at(_length_for(sample, length, short, n)) for n in (*HUGE, length))
         if last is None or before is None or first is None or last.grid != before.grid:
             continue
@@ -236,8 +240,7 @@ def _at(subject: Subject, sample: Sample, length: int, short: bool, by: int) -> 
 
 def _large(subject: Subject, sample: Sample, *, short: bool = True) -> Iterator[_Large]:
     """Yield grids of the author's own for large sizes, the smallest first."""
-    shader = subject.shader
-    if shader is None or shader.groups is None or sample.values is not None or sample.make:
+    if not _has_own_grid(subject, sample):
         return
     kinds = (True, False) if short else (False,)
     for elements, one, length in itertools.product(LARGE, kinds, sizes.lengths_of(sample)[::-1]):

@@ -166,7 +166,7 @@ def convolved_webgpu(
 def _is_product_of_matrices(sliding: Sliding, x: GpuArray) -> bool:
     """Say whether each image, its channels first, is matrices that the filter is multiplied with.
 
-    Its places lie side by side then, and so do the result's: they are read and written in fours,
+    Its places are contiguous then, and so are the result's: they are read and written as vec4,
     where as rows of a product they would be read and written one by one. As such, though, those of
     all images together fill tiles.
     """

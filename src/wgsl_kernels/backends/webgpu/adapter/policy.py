@@ -382,7 +382,7 @@ class Policy:
 
     @property
     def maps_memory(self) -> bool:
-        """Whether the host reads and writes shaders' buffers where they lie (decision 162)."""
+        """Whether the host reads and writes shaders' buffers in place (decision 162)."""
         return self._is_software and not self.has_one_context
 
     @property

@@ -1,4 +1,4 @@
-"""Buffers of shaders, mapped: the host reads and writes them where they lie, with no copy between.
+"""Buffers of shaders, mapped: the host reads and writes them in place, with no copy between.
 
 A buffer that is mapped when a batch with it is submitted ends the process. So one that an interrupt
 left mapped is noted before it is mapped, and unmapped before anything else is done.
