@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 ADAPTER_VARIABLE = "WGSL_KERNELS_ADAPTER"
 LIMITS_VARIABLE = "WGSL_KERNELS_LIMITS"
 WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
+
+_looking = threading.Lock()
+_found: list[tuple[AdapterInfo, Any]] = []
+"""What this machine has, looked for once. To look takes the context of OpenGL, which its adapters
+share, while each locks it for itself: where another thread computes, that ends the process
+(wgpu-native 29.0.1, 2026-11-27)."""
 
 
 @dataclass(frozen=True)
@@ -102,10 +109,19 @@ def request_device(choice: AdapterChoice) -> Any:
     return in_thread(request)
 
 
+def forget_adapters() -> None:
+    """Look for adapters again when they are next asked for: wgpu has another instance."""
+    with _looking:
+        _found.clear()
+
+
 def _enumerate() -> list[tuple[AdapterInfo, Any]]:
-    with _runtime_folder():
-        adapters = in_thread(import_wgpu().gpu.enumerate_adapters_sync)
-    return [(described(index, adapter), adapter) for index, adapter in enumerate(adapters)]
+    with _looking:
+        if not _found:
+            with _runtime_folder():
+                adapters = in_thread(import_wgpu().gpu.enumerate_adapters_sync)
+            _found.extend((described(index, one), one) for index, one in enumerate(adapters))
+        return [*_found]
 
 
 def _matches(info: AdapterInfo, wanted: str) -> bool:

@@ -14,6 +14,7 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from wgsl_kernels.backends.webgpu.devices.adapters import forget_adapters
 from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
 from wgsl_kernels.engine.environment.errors import DeviceLostError
 from wgsl_kernels.engine.environment.recent import Recent
@@ -100,6 +101,7 @@ def leave_behind(device: Any) -> None:
     """
     helpers = importlib.import_module("wgpu.backends.wgpu_native._helpers")
     helpers._the_instance = None  # type: ignore[attr-defined]  # wgpu-py has no other way to it
+    forget_adapters()
     objects = gc.get_objects()
     kept = [one for one in objects if getattr(type(one), "__module__", "").startswith("wgpu.")]
     made = [one for one in kept if getattr(one, "_device", None) is device]
