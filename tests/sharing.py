@@ -1,0 +1,71 @@
+"""How processes that run tests side by side share them: a file at a time.
+
+What a module of tests makes once, such as a cluster or the pages of an example, is then made in one
+process, and a kernel is prepared in the one that has its samples. Those come last, a kernel at a
+time: none of them takes long, so that all processes end together.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
+
+SAMPLES = "tests/test_samples.py::test_a_sample["
+"""What the names of the tests of samples begin with; a kernel's name follows."""
+
+
+def order(item: pytest.Item) -> int:
+    """Return what tests are sorted by: samples are last."""
+    return item.nodeid.startswith(SAMPLES)
+
+
+class FileScheduling(LoadScopeScheduling):
+    """Gives a process the tests of a file, of a group over files, or of a kernel's samples."""
+
+    _places: dict[str, int] | None = None
+
+    def _split_scope(self, nodeid: str) -> str:
+        """Return the name of what is run together with a test."""
+        if nodeid.startswith(SAMPLES):
+            return nodeid.partition("-")[0]
+        test, _, group = nodeid.rpartition("@")  # which xdist adds behind a test's name
+        if test and "]" not in group:
+            return group
+        return nodeid.partition("::")[0]
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        """Have a process run what is next; by a table, since a list took 10 s to look through."""
+        if self._places is None:
+            assert self.collection is not None  # which is the same in every process
+            self._places = {nodeid: place for place, nodeid in enumerate(self.collection)}
+        scope, tests = self.workqueue.popitem(last=False)
+        self.assigned_work[node][scope] = tests
+        node.send_runtest_some([self._places[one] for one, is_done in tests.items() if not is_done])
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Return the test in which a process died, which has failed; others run those behind it."""
+        left = [
+            (scope, [one for one, is_done in tests.items() if not is_done])
+            for scope, tests in self.assigned_work.pop(node).items()
+        ]
+        waiting = [(scope, tests) for scope, tests in left if tests]
+        if not waiting:
+            return None
+        failed = waiting[0][1].pop(0)
+        for scope, tests in waiting:
+            if tests:
+                self.workqueue[scope] = dict.fromkeys(tests, False)
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return failed
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> FileScheduling:
+    """Share tests so wherever several processes run them."""
+    return FileScheduling(config, log)
