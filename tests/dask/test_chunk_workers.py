@@ -142,7 +142,7 @@ def stall_of(client: Any, key: str) -> float:
     """Return how long the event loop of a worker stalls while another one fetches its result."""
     first, second = workers_of(client)
     client.run(watch_loop, workers=[first])
-    made = client.submit(products, 640, key=key, workers=[first])
+    made = client.submit(products, 448, key=key, workers=[first])
     client.submit(lambda x: float(x[0, 0]), made, key=f"{key}-read", workers=[second]).result()
     return float(client.run(longest_stall, workers=[first])[first])
 
