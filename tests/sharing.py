@@ -24,9 +24,10 @@ def order(item: pytest.Item) -> int:
     return item.nodeid.startswith(SAMPLES)
 
 
-class FileScheduling(LoadScopeScheduling):
+class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Gives a process the tests of a file, of a group over files, or of a kernel's samples."""
 
+    assigned_work: dict[WorkerController, dict[str, dict[str, bool]]]
     _places: dict[str, int] | None = None
 
     def _split_scope(self, nodeid: str) -> str:

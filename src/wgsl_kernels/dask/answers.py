@@ -22,7 +22,8 @@ def workers_of(client: Client) -> dict[str, dict[str, Any]]:
     ``client.scheduler_info()`` may give none of them: what it has just asked for lies where Dask
     puts, every two seconds, an answer without workers.
     """
-    found: Any = client.sync(client.scheduler.identity, n_workers=-1)
+    scheduler: Any = client.scheduler
+    found: Any = client.sync(scheduler.identity, n_workers=-1)
     workers: dict[str, dict[str, Any]] = found["workers"]
     return workers
 
