@@ -116,7 +116,7 @@ def pytest_runtest_setup() -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests on webgpu for -m "not gpu", and leave out what `sampled` tests do not draw.
 
-    Those of samples come last: see tests/sharing.py.
+    Those of every kernel come last: see tests/sharing.py.
     """
     items.sort(key=order)
     for item in items:

@@ -2,7 +2,9 @@
 
 What a module of tests makes once, such as a cluster or the pages of an example, is then made in one
 process, and a kernel is prepared in the one that has its samples. Those come last, a kernel at a
-time: none of them takes long, so that all processes end together.
+time: none of them takes long, so that all processes end together. Files with tests of every kernel
+come before them, and behind all others: where a process has run every kernel, it takes seconds to
+look at the files of all.
 """
 
 from __future__ import annotations
@@ -17,11 +19,15 @@ if TYPE_CHECKING:
 
 SAMPLES = "tests/test_samples.py::test_a_sample["
 """What the names of the tests of samples begin with; a kernel's name follows."""
+EVERY_KERNEL = ("tests/conformance/", "tests/simulator/test_backend.py")
+"""Tests of every kernel, in files of their own."""
 
 
 def order(item: pytest.Item) -> int:
-    """Return what tests are sorted by: samples are last."""
-    return item.nodeid.startswith(SAMPLES)
+    """Return what tests are sorted by: those of every kernel are last, and samples behind them."""
+    if item.nodeid.startswith(SAMPLES):
+        return 2
+    return int(item.nodeid.startswith(EVERY_KERNEL))
 
 
 class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
