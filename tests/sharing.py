@@ -52,21 +52,30 @@ class FileScheduling(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no
             self._places = {nodeid: place for place, nodeid in enumerate(self.collection)}
         scope, tests = self.workqueue.popitem(last=False)
         self.assigned_work[node][scope] = tests
-        node.send_runtest_some([self._places[one] for one, is_done in tests.items() if not is_done])
+        node.send_runtest_some([self._places[one] for one in tests])
+
+    def mark_test_complete(
+        self, node: WorkerController, item_index: int, duration: float = 0
+    ) -> None:
+        """Forget a test that has run; what was done before took a minute to look through."""
+        nodeid = self.registered_collections[node][item_index]
+        scope = self._split_scope(nodeid)
+        tests = self.assigned_work[node][scope]
+        del tests[nodeid]
+        if not tests:
+            del self.assigned_work[node][scope]
+        self._reschedule(node)
 
     def remove_node(self, node: WorkerController) -> str | None:
         """Return the test in which a process died, which has failed; others run those behind it."""
-        left = [
-            (scope, [one for one, is_done in tests.items() if not is_done])
-            for scope, tests in self.assigned_work.pop(node).items()
-        ]
-        waiting = [(scope, tests) for scope, tests in left if tests]
-        if not waiting:
-            return None
-        failed = waiting[0][1].pop(0)
-        for scope, tests in waiting:
+        left = self.assigned_work.pop(node)
+        failed = None
+        for scope, tests in left.items():
+            if failed is None:
+                failed = next(iter(tests))
+                del tests[failed]
             if tests:
-                self.workqueue[scope] = dict.fromkeys(tests, False)
+                self.workqueue[scope] = tests
         for other in self.assigned_work:
             self._reschedule(other)
         return failed
