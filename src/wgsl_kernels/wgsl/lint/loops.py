@@ -6,6 +6,7 @@ with wrong values; a GPU is reset by its driver after seconds.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.lint.remarks import (
@@ -136,3 +137,79 @@ def _step(update: tree.Statement | None, name: str, constants: ConstantValues) -
 def _number(node: tree.Expression | None, constants: ConstantValues) -> int | None:
     value = None if node is None else constants.number_or_none(node)
     return None if value is None or value % 1 else int(value)
+
+
+class LoopCounter:
+    """How often the loops of a module turn in one call of each function.
+
+    Only loops in loops are gone into by recursion: other nesting may be deep, and stacks small.
+    """
+
+    def __init__(self, module: tree.Module) -> None:
+        self._functions = {one.ident.name: one for one in functions_of(module)}
+        self._constants: ConstantValues = constants_of(module)
+        self._turns: dict[str, float] = {}
+        for name in self._functions:
+            if name not in self._turns:
+                self._count_function(name)
+
+    def loops_above(self, most: int) -> Iterator[int]:
+        """Yield where loops are that turn more often; inner ones in place of those around them."""
+        if max(self._turns.values(), default=0) > most:
+            for function in self._functions.values():
+                for one in self._long(function.body, most, 1):
+                    yield head_of(one).begin
+
+    def _count_function(self, name: str) -> None:
+        """Count a function after those that it calls; WGSL has no recursion."""
+        open_ = [(name, self._called(name))]
+        while open_:
+            at, called = open_[-1]
+            callee = next(called, None)
+            if callee is None:
+                open_.pop()
+                self._turns[at] = self._count(self._functions[at].body)
+            elif callee not in self._turns:
+                self._turns[callee] = 0
+                open_.append((callee, self._called(callee)))
+
+    def _called(self, name: str) -> Iterator[str]:
+        for one in descendants(self._functions[name].body):
+            if isinstance(one, tree.Call) and one.callee.name in self._functions:
+                yield one.callee.name
+
+    def _count(self, node: tree.Node) -> float:
+        """Return how many rounds what is in a node takes."""
+        total = 0.0
+        for one in _within(node):
+            if isinstance(one, tree.Call):
+                total += self._turns.get(one.callee.name, 0)
+            elif isinstance(one, Loop):
+                rounds = rounds_of(one, self._constants)
+                total += math.inf if rounds is None else rounds * (1 + self._count(one))
+        return total
+
+    def _long(self, node: tree.Node, most: int, around: float) -> list[tree.Node]:
+        """Return the loops in a node, which itself runs ``around`` times, that turn more often."""
+        found: list[tree.Node] = []
+        for one in _within(node):
+            if not isinstance(one, Loop):
+                continue
+            rounds = rounds_of(one, self._constants)
+            turns = math.inf if rounds is None else around * rounds
+            inner = self._long(one, most, around if rounds is None else turns)
+            if inner:
+                found += inner
+            elif max(turns, turns * self._count(one) if rounds else 0) > most:
+                found.append(one)
+        return found
+
+
+def _within(node: tree.Node) -> Iterator[tree.Node]:
+    """Yield what is in a node, but not what is in a loop in it."""
+    open_ = list(children(node))
+    while open_:
+        one = open_.pop()
+        yield one
+        if not isinstance(one, Loop):
+            open_ += children(one)
