@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.host_values import check_number
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.wgsl.syntax.tree import Name
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Form
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.wgsl.syntax.tree import Expression
 
 
@@ -38,27 +38,7 @@ def refuse_init(kernel: str, form: Form) -> None:
         )
 
 
-class DeclaredShader(Protocol):
-    """A kernel that is a shader, as far as its outputs go."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def origin(self) -> Origin: ...
-
-    @property
-    def form(self) -> DeclaredForm | None: ...
-
-    @property
-    def init(self) -> Mapping[str, complex]:
-        """The number that an output starts from, by name."""
-
-    @property
-    def source(self) -> Source: ...
-
-
-def look_at_outputs(shader: DeclaredShader) -> None:
+def look_at_outputs(shader: ShaderKernel) -> None:
     """Say at its registration what is wrong with how a shader's outputs start.
 
     A file that cannot be read is left to the first run, whose error says why.
@@ -76,7 +56,7 @@ def look_at_outputs(shader: DeclaredShader) -> None:
         _warn_of_atomics(shader, source)
 
 
-def _warn_of_atomics(shader: DeclaredShader, source: Source) -> None:
+def _warn_of_atomics(shader: ShaderKernel, source: Source) -> None:
     """Warn of outputs that a shader adds to, but that start from what the memory held before."""
     for name, variable in source.variables.items():
         is_output = variable.space == "storage" and variable.access == "read_write"
