@@ -13,7 +13,6 @@ import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
@@ -25,10 +24,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
-    from wgsl_kernels.engine.values.dtypes import DType
 
 
 def fill(adapter: Adapter, x: Argument, words: Words) -> Dispatch:
@@ -69,11 +66,6 @@ def padded(
         dispatches.append(dispatch)
         buffers.append(spec)
     return dispatches, buffers
-
-
-def may_end_behind(source: Source, name: str, dtype: DType) -> bool:
-    """Say whether the buffer that a view is in may have a half word or a part of a vec4 left."""
-    return dtype == "float16" or declared_as_vec4(source, name)
 
 
 def _pad(

@@ -181,7 +181,7 @@ class _ReductionLowering:
         )
         given = call.given(arguments)
         given |= {call.names[n]: given[call.names[n]].contiguous() for n in self.packed}
-        self.bound = Bound({**given, **call.made()}, numbers=call.numbers())
+        self.bound = Bound({**given, **call.made()})
 
     def lowered(self, variant: str | None) -> Lowered:
         every = self._spreads()

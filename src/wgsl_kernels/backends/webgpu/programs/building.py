@@ -129,14 +129,13 @@ class Bound:
         partials: Where partial results are, and their bytes.
         windows: (offset, bytes) of the part of a tensor that this dispatch binds, by name; counted
             from its first byte.
-        numbers: The inputs' numbers, by name, of those that may travel as parameters.
-        values: More inputs that do: a fact and an input's number.
+        values: Inputs that travel as parameters, besides those of its names: a fact and an input's
+            number.
     """
 
     arguments: Mapping[str, Argument]
     partials: tuple[BindingResource, int] | None = None
     windows: Mapping[str, tuple[int, int]] | None = None
-    numbers: Mapping[str, int] | None = None
     values: tuple[tuple[str, int], ...] = ()
 
     def in_parts(self, number: int, nbytes: int) -> tuple[Bound, Spec]:
@@ -173,11 +172,10 @@ def build(
         ShaderError: A parameter does not fit its field.
     """
     slots = [one for one in composed.bindings if one.role != "params"]
-    numbers = bound.numbers or {}
     values = [
-        (f"{one.name}_value", numbers[one.name])
+        (f"{one.name}_value", bound.arguments[one.name].place.number)
         for one in composition.inputs
-        if one.access == "value" and one.name in numbers and bound.arguments[one.name].is_value
+        if one.access == "value" and bound.arguments[one.name].is_value
     ]
     values += bound.values
     report = _report(composition, composed, bound.arguments) if composed.uses_status else None
@@ -227,7 +225,7 @@ def _report(
 ) -> StatusReport:
     names = tuple([one.name for one in composition.inputs])
     shapes = tuple([(name, one.shape) for name, one in arguments.items()])
-    loops = long_loops(composition.source, composed.form) if composition.source.checks_loops else ()
+    loops = long_loops(composition.source, composed.form) if composition.source.checks_loops else []
     ended = what_ended(composition.kernel, loops) if loops else None
     return StatusReport(composition.kernel, names, shapes, ended)
 

@@ -73,7 +73,7 @@ class ShaderCall:
         )
 
     def bound(self, arguments: Sequence[Argument | None]) -> Bound:
-        return Bound({**self.given(arguments), **self.made()}, numbers=self.numbers())
+        return Bound({**self.given(arguments), **self.made()})
 
     def choice(
         self, candidates: Mapping[str, Candidate], shape_class: ShapeClass, work: int
@@ -105,9 +105,6 @@ class ShaderCall:
     def given(self, arguments: Sequence[Argument | None]) -> dict[str, Argument]:
         pairs = zip(self.names, arguments, strict=True)
         return {name: one for name, one in pairs if one is not None}
-
-    def numbers(self) -> dict[str, int]:
-        return {name: n for n, name in enumerate(self.names)}
 
 
 Lowered = tuple["Program", Choice | None]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
@@ -9,57 +10,70 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowe
 from wgsl_kernels.backends.webgpu.declare.sources import Sources
 from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build
-from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
+    from wgsl_kernels.backends.webgpu.composing.text.operands import Access
     from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Epilogue
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+    from wgsl_kernels.engine.values.dtypes import DType
 
 _OWN = Sources(Origin(__name__, __file__, 0))
 """The package's shaders that no kernel is registered with: copies and fills."""
 
 
-def composition_of(
-    kernel: str,
-    source: Source,
-    arguments: Mapping[str, Argument],
-    *,
-    params: Mapping[str, Any],
-    constants: Mapping[str, float] | None = None,
-    whole: Collection[str] = (),
-    notes: Sequence[str] = (),
-) -> Composition:
-    """Return how a shader is composed for these tensors.
+@dataclass(frozen=True, eq=False, slots=True)
+class NamedTensors:
+    """What a shader with its own ``main`` reads and writes.
 
-    ``params`` are the fields of its parameters beside the tensors' facts; the tensors in ``whole``
-    it may not read as views.
+    Attributes:
+        bound: The tensors that are there, by name; views that it cannot read as they are,
+            contiguous.
+        packed: The numbers of those.
     """
-    written = {one.name for one in source.variables.values() if one.access == "read_write"}
-    inputs: list[Operand] = []
-    outputs: list[Operand] = []
-    for name, one in arguments.items():
-        if wgsl_name(name) in written or _is_stored(source, name):
-            outputs.append(Operand(name, one.dtype, len(one.shape)))
-        else:
-            inputs.append(_input(source, name, one, packs=name in whole))
-    if not outputs:
-        raise ArgumentError(f"{kernel}: the shader writes none of {', '.join(arguments)}.")
-    return Composition(
-        kernel,
-        source,
-        tuple(inputs),
-        tuple(outputs),
-        tuple(params),
-        constants=tuple((constants or {}).items()),
-        epilogue=_epilogue(source, outputs, arguments),
-        notes=tuple(notes),
-    )
+
+    inputs: tuple[Operand, ...]
+    outputs: tuple[Operand, ...]
+    bound: Mapping[str, Argument]
+    packed: frozenset[int]
+
+    @classmethod
+    def of(
+        cls,
+        source: Source,
+        given: Mapping[str, Argument | None],
+        outputs: Collection[str] | None = None,
+        *,
+        is_ours: bool = True,
+    ) -> NamedTensors:
+        """Take tensors; ``outputs`` are by default those that the shader writes."""
+        if outputs is None:
+            written = {one.name for one in source.variables.values() if one.access == "read_write"}
+            outputs = [n for n in given if wgsl_name(n) in written or _is_stored(source, n)]
+        read: list[Operand] = []
+        made: list[Operand] = []
+        bound: dict[str, Argument] = {}
+        packed: set[int] = set()
+        for number, (name, one) in enumerate(given.items()):
+            if one is None:
+                read.append(Operand(name, "float32", 0, "absent"))
+                continue
+            access: Access = "flat"
+            if name not in outputs:
+                access = _access(source, name, one, is_ours=is_ours)
+            (made if name in outputs else read).append(
+                Operand(name, one.dtype, len(one.shape), access)
+            )
+            bound[name] = one
+            if access == "flat" and one.layout is not None:
+                packed.add(number)
+                bound[name] = one.contiguous()
+        return cls(tuple(read), tuple(made), bound, frozenset(packed))
 
 
 def own_dispatch(
@@ -77,38 +91,43 @@ def own_dispatch(
     is a template.
     """
     source = _OWN.find(shader, None, configuration)
-    composition = composition_of(kernel, source, arguments, params=params)
+    tensors = NamedTensors.of(source, arguments)
+    composition = Composition(kernel, source, tensors.inputs, tensors.outputs, tuple(params))
     facts = {**tensor_facts(arguments), **params}
     return build(adapter, composition, composition.composed(), grid, Bound(arguments), facts)
 
 
-def _input(source: Source, name: str, one: Argument, *, packs: bool) -> Operand:
+def may_end_behind(source: Source, name: str, dtype: DType) -> bool:
+    """Say whether the buffer that a view is in may have a half word or a part of a vec4 left."""
+    return dtype == "float16" or declared_as_vec4(source, name)
+
+
+def _access(source: Source, name: str, one: Argument, *, is_ours: bool) -> Access:
+    """Return how a shader reads an input; a view that it cannot read as it is, contiguous."""
     allowed = allowed_access(source, name)
-    rank = len(one.shape)
     if one.is_value and "value" in allowed:
-        return Operand(name, one.dtype, rank, "value")
-    if one.layout is not None and "strided" in allowed and not packs:
-        return Operand(name, one.dtype, rank, "strided")
-    return Operand(name, one.dtype, rank)
+        return "value"
+    if one.layout is None or "strided" not in allowed:
+        return "flat"
+    return "flat" if not is_ours and may_end_behind(source, name, one.dtype) else "strided"
 
 
-def _epilogue(
-    source: Source, written: Sequence[Operand], arguments: Mapping[str, Argument]
-) -> Epilogue:
+def epilogue_of(source: Source, tensors: NamedTensors) -> Epilogue:
     """Return whether a shader writes one tensor, through accessors alone, and how."""
-    if len(written) != 1 or not _is_stored(source, written[0].name):
+    if len(tensors.outputs) != 1 or not _is_stored(source, tensors.outputs[0].name):
         return "none"
-    if any(written[0].wgsl in source.needs_of(one) for one in source.functions.values()):
+    (written,) = tensors.outputs
+    if any(written.wgsl in source.needs_of(one) for one in source.functions.values()):
         return "none"
-    if declared_as_vec4(source, written[0].name):
+    if declared_as_vec4(source, written.name):
         return "vec4"
-    is_whole = arguments[written[0].name].size % 4 == 0
-    return "vec4 alone" if is_whole and not _stores_elements(source, written[0]) else "elements"
+    is_whole = tensors.bound[written.name].size % 4 == 0
+    return "vec4 alone" if is_whole and not _stores_elements(source, written) else "elements"
 
 
 def _stores_elements(source: Source, operand: Operand) -> bool:
     """Say whether a shader stores elements of a tensor one by one, not as vectors of four alone."""
-    single = {f"store_{name}{end}" for name in operand.spellings for end in ("", "_at")}
+    single = {f"store_{name}" for name in operand.spellings}
     return any(single & source.needs_of(one) for one in source.functions.values())
 
 
