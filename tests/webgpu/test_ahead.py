@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import dispatch
 
+from wgsl_kernels.backends.webgpu.devices import compiling
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
-from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
+from wgsl_kernels.backends.webgpu.devices.compiling import DIGEST, Ahead, Compiled, mesa_cache
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.kept import compiled
-from wgsl_kernels.backends.webgpu.kept.compiled import DIGEST, Compiled, mesa_cache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 BINDINGS: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"))
@@ -114,7 +113,7 @@ def test_the_file_of_compiled_shaders_may_be_damaged_shared_and_full(
     file.write_bytes(first + b"damaged")
     assert first in Compiled(info, folder)
 
-    monkeypatch.setattr(compiled, "MOST", 4)
+    monkeypatch.setattr(compiling, "MOST_HASHES", 4)
     for number in range(20):
         Compiled(info, folder).note([bytes([100 + number]) * DIGEST])
         assert len(digests(folder)) <= 4

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import dispatch
 
-from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.devices.compiling import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 

@@ -13,13 +13,13 @@ from tests.webgpu.lab import dispatch
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU
 from wgsl_kernels.backends.webgpu.devices import adapters
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.devices.mapping import READ_BYTES, HostAccess
+from wgsl_kernels.backends.webgpu.devices.native import READ_BYTES, HostAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 

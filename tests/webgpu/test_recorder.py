@@ -22,9 +22,9 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 

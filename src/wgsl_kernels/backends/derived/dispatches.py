@@ -10,7 +10,7 @@ from wgsl_kernels.backends.derived.context import common, declared
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
-from wgsl_kernels.backends.webgpu.lowering.scan_spreads import WHOLE
+from wgsl_kernels.backends.webgpu.lowering.scan import WHOLE
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.wgsl.derive.accumulations import Pulled

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
-from wgsl_kernels.backends.webgpu.declare.hooks import misspelt_hooks
+from wgsl_kernels.backends.webgpu.declare.slips import misspelt_hooks
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, once, with_case
 from wgsl_kernels.bench.checking.tint import tint_findings
 from wgsl_kernels.bench.comparison.checks import only

@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
-from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
+from wgsl_kernels.backends.webgpu.arrays.array import (
+    CHECKED_BYTES,
+    ITEMSIZE,
+    GpuArray,
+    layout_of,
+    row_major,
+    stretch,
+)
 from wgsl_kernels.backends.webgpu.devices.pipeline import GROUP_BYTES
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, ParamBlock, Program
 from wgsl_kernels.engine.drivers.driver import OtherLayoutError
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch as DeviceDispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
 

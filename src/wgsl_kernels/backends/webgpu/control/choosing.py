@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
     from wgsl_kernels.backends.webgpu.tuning.choice import ShapeClass
     from wgsl_kernels.engine.environment.origin import Origin

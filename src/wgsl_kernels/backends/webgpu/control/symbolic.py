@@ -15,8 +15,8 @@ from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
 from wgsl_kernels.backends.webgpu.lowering.free import lower_custom
-from wgsl_kernels.backends.webgpu.lowering.padding import fill
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.dispatching import fill
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (
     Check,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
 from wgsl_kernels.backends.webgpu.adapter.policy import policy_of, preference
-from wgsl_kernels.backends.webgpu.devices.mapping import FEATURE
+from wgsl_kernels.backends.webgpu.devices.native import FEATURE
 from wgsl_kernels.backends.webgpu.devices.threads import in_thread
 from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu
 from wgsl_kernels.engine.environment.errors import ArgumentError

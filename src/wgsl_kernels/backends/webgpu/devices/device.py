@@ -15,8 +15,8 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
 from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
-from wgsl_kernels.backends.webgpu.devices.ahead import ahead_for
-from wgsl_kernels.backends.webgpu.devices.captures import Captures
+from wgsl_kernels.backends.webgpu.devices.compiling import ahead_for
+from wgsl_kernels.backends.webgpu.devices.lifetime import Captures
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.devices.pool import Pool
@@ -34,12 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
-    from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
+    from wgsl_kernels.backends.webgpu.devices.lifetime import NoteTaker
     from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind, Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 

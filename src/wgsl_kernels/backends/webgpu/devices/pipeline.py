@@ -9,10 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from wgsl_kernels.backends.webgpu.devices.ahead import PipelineDescriptor
-from wgsl_kernels.backends.webgpu.devices.bindings import BindGroupLayoutEntry, PipelineLayout
+from wgsl_kernels.backends.webgpu.devices.compiling import PipelineDescriptor
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
-from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready, shown
+from wgsl_kernels.backends.webgpu.devices.ready import (
+    BindGroupLayoutEntry,
+    Fitting,
+    PipelineLayout,
+    Ready,
+    shown,
+)
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.progress import busy, count, logger
@@ -23,12 +28,11 @@ from wgsl_kernels.wgsl.errors.errors import coded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
-    from wgsl_kernels.backends.webgpu.devices.background import Background
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.compiling import Ahead, Background
     from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
     from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
     from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 

@@ -18,14 +18,14 @@ from weakref import ref
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
-from wgsl_kernels.backends.webgpu.devices.mapping import (
+from wgsl_kernels.backends.webgpu.devices.native import (
     FEATURE,
     READ_BYTES,
     USAGE,
     WRITTEN_BYTES,
     HostAccess,
+    is_loss,
 )
-from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
-    from wgsl_kernels.backends.webgpu.devices.background import Background
+    from wgsl_kernels.backends.webgpu.devices.compiling import Ahead, Background
     from wgsl_kernels.backends.webgpu.devices.native import Copy, NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Block

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import FEW
 from wgsl_kernels.backends.webgpu.composing.text.structure import Across, Leaf, Mode
-from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
-from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides
+from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides, collapse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Step, Structure
-from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, resolved
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW
+from wgsl_kernels.backends.webgpu.fusion.groups import GroupDispatch, resolved
 from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads, fills
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource

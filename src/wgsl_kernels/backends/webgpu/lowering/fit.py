@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
 from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
-from wgsl_kernels.backends.webgpu.declare.outputs import refuse_init
+from wgsl_kernels.backends.webgpu.declare.slips import refuse_init
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS, known_attrs, reduced_axes
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError

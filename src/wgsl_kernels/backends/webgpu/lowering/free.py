@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
-from wgsl_kernels.backends.webgpu.lowering.padding import fill, padded
 from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import (
     Bound,
@@ -20,7 +19,12 @@ from wgsl_kernels.backends.webgpu.programs.building import (
     grid_of,
 )
 from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
-from wgsl_kernels.backends.webgpu.programs.dispatching import NamedTensors, epilogue_of
+from wgsl_kernels.backends.webgpu.programs.dispatching import (
+    NamedTensors,
+    epilogue_of,
+    fill,
+    padded,
+)
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.shapes import show
@@ -98,7 +102,7 @@ def lower_custom(
 ) -> Program:
     """Return the program of one dispatch; the tensors that it writes are among its inputs.
 
-    An author's shader sees zeros behind its inputs, which takes a copy; see `padding`.
+    An author's shader sees zeros behind its inputs, which takes a copy; see `padded`.
 
     ``params`` are the fields of its parameters beside the tensors' facts. By default there is an
     invocation per element of the first output. ``windows`` has of tensors above the binding limit

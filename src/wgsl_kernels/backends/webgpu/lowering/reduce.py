@@ -13,7 +13,6 @@ from wgsl_kernels.backends.webgpu.composing.forms.totals import can_exchange
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
-from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.spreads import (
     EIGHTS_GROUP,
     GROUP,
@@ -25,7 +24,7 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
     reduce_loop,
     spreads,
 )
-from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument, collapse, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ShapeError

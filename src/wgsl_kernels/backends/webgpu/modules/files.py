@@ -9,8 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.modules.former import present_path
-from wgsl_kernels.backends.webgpu.modules.packages import clipped, is_there, named_folders
+from wgsl_kernels.backends.webgpu.modules.packages import (
+    clipped,
+    is_there,
+    named_folders,
+    present_path,
+)
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.errors.words import shown

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text
-from wgsl_kernels.backends.webgpu.modules.former import present_path
-from wgsl_kernels.backends.webgpu.modules.packages import is_there
+from wgsl_kernels.backends.webgpu.modules.packages import is_there, present_path
 from wgsl_kernels.backends.webgpu.modules.shader_packages import (
     OURS,
     ShaderPackage,
