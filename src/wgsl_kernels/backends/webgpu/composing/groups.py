@@ -7,7 +7,7 @@ that writes through them may hand each element on to a group, as its one ``given
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,6 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
     MAP,
     TENSORS,
     InstanceNames,
-    Offer,
     fill_slot,
 )
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
@@ -209,14 +208,9 @@ class Functions:
                 assert type_ is not None, member.name  # else nothing could fill it
                 name = f"{self.prefix}a{step}_{member.name}"
                 members[member.name] = f"{PARAMS}.{name}"
-                self.target.assembly.offers[name] = Offer(
-                    str(type_),
-                    f"{self.prefix}{step}.{plan.fact}",
-                    plan.pad,
-                    plan.constant,
-                    plan.is_exact,
-                    plan.is_bounded,
-                )
+                fact = f"{self.prefix}{step}.{plan.offer.fact}"
+                offer = replace(plan.offer, type=str(type_), fact=fact)
+                self.target.assembly.offers[name] = offer
         prefix = f"{self.prefix}k{len(self._copies)}_"
         self._write(composer, prefix, members)
         if self.start is None:

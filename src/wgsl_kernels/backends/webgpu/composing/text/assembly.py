@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
     InstanceFunction,
-    Offer,
     functions_of,
 )
+from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.linking.joining import Excerpt, Joined, cleared, join

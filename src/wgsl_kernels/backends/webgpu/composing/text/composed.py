@@ -101,7 +101,7 @@ class Composed:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(f.fact for f in self.fields if not f.constant))
+        return tuple(dict.fromkeys(f.offer.fact for f in self.fields if not f.offer.constant))
 
     @property
     def immediate_size(self) -> int:

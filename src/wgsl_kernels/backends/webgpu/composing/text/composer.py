@@ -10,8 +10,8 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
     Instance,
     InstanceFunction,
     InstanceNames,
-    Offer,
 )
+from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
@@ -27,21 +28,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Span, Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A field that the composer can add to the uniform struct: its type and what fills it.
-
-    What else says how it is filled is as in ``Field``.
-    """
-
-    type: str
-    fact: str
-    pad: int = 0
-    constant: bool = False
-    is_exact: bool = False
-    is_bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
