@@ -68,7 +68,7 @@ def test_shaders_of_one_batch_are_compiled_ahead_once_and_a_single_one_is_not(fo
         device = Device(choice)
         known = Compiled(choice.info, folder)
         ahead = Ahead(2, open_device, known)
-        device._recorder.ahead = device.pipelines.ahead = ahead
+        device.recorder.ahead = device.pipelines.ahead = ahead
         texts = [adding(number) for number in range(3)]
         assert run(device, texts[:1]) == [1.0]
         assert not opened or not asked
@@ -84,7 +84,7 @@ def test_what_cannot_be_compiled_ahead_runs_all_the_same(folder: Path) -> None:
     assert choice is not None
     device = Device(choice)
     ahead = Ahead(2, partial(request_device, choice), Compiled(choice.info, folder))
-    device._recorder.ahead = device.pipelines.ahead = ahead
+    device.recorder.ahead = device.pipelines.ahead = ahead
 
     large = adding(5, 1 << 16)  # more than the buffers that stand in for a shader's
     assert run(device, [large, adding(6)], 4 << 16) == [6.0, 7.0]

@@ -32,7 +32,7 @@ def test_a_batch_waits_for_its_pipelines_and_a_refused_one_spares_the_others() -
     device = Device()
     told: list[tuple[int, int]] = []
     background = Background(2, lambda *counts: told.append(counts))
-    device.captures.compile_in(background)
+    device.compile_in(background)
     x = device.put(np.array([1.0], np.float32))
     outputs = [device.storage(16) for _ in range(4)]
     bindings: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"))
@@ -50,5 +50,5 @@ def test_a_batch_waits_for_its_pipelines_and_a_refused_one_spares_the_others() -
     with pytest.raises(ShaderError, match="Wrong: refused by wgpu"):
         device.read(outputs[1], 0, 4)
     assert device.read(outputs[1], 0, 4).view(np.float32)[0] == 9.0
-    device.captures.compile_in(None)
+    device.compile_in(None)
     device.close()

@@ -126,7 +126,7 @@ class WebGpuBackend:
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
         device = self._device
-        if device is None or device.captures.recorder.refusal is not None:
+        if device is None or device.recorder.refusal is not None:
             lost, self._device = device, self.new_device(self._memory_limit)
             device = self._device
             if lost is not None:
@@ -258,7 +258,7 @@ class WebGpuBackend:
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
         if array.size == 0:
-            if self._device is not None and self._device.captures.recorder.refusal is None:
+            if self._device is not None and self._device.recorder.refusal is None:
                 self._device.read(self._device.spare, 0, 0)  # raises what kernels have reported
             return np.zeros(spec.shape, numpy_dtype(spec.dtype))
         if array.host is not None:
@@ -329,13 +329,11 @@ class WebGpuBackend:
         """Compile pipelines in threads for a block; ``notify(done, asked)`` is called with each."""
         device = self.open()
         background = Background(threads, notify)
-        with device.lock:
-            device.captures.compile_in(background)
+        device.compile_in(background)
         try:
             yield background
         finally:
-            with device.lock:
-                device.captures.compile_in(None)
+            device.compile_in(None)
 
     def tuning(self) -> AbstractContextManager[None]:
         return self.tuner.tuning()

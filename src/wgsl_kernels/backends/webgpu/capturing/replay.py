@@ -138,7 +138,7 @@ class GpuReplay:
         self._scratch = scratch
         self._status = status
         self._work = sum(x * y * z for x, y, z in (step.ready.groups for step, _ in steps))
-        recorder = device.captures.recorder
+        recorder = device.recorder
         all_ready = [one.ready for one, _ in steps]
         needs = [(one.params, one.fitting.window, one.pipeline) for one in all_ready]
         offsets, self._params = recorder.fixed_params(needs)
@@ -157,7 +157,7 @@ class GpuReplay:
         own = 0 if self._params is None else self._params.size
         own += 0 if status is None else status.storage.nbytes
         self.nbytes = own + STEP_BYTES * len(steps)
-        device.captures.alive.add(self)
+        device.retained.add(self)
 
     @property
     def is_valid(self) -> bool:
@@ -220,7 +220,7 @@ class GpuReplay:
 
     def __del__(self) -> None:
         """Have nobody write into the constants before replays that were not submitted yet."""
-        epoch = self._device.captures.recorder.epoch
+        epoch = self._device.recorder.epoch
         for one in self._kept:
             one.block.epoch = epoch
 

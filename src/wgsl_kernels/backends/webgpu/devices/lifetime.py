@@ -1,4 +1,4 @@
-"""What a device must be ready for from outside: its loss, a fork, and the end of the process.
+"""What a device must be ready for: its loss, a fork, the process's end, what captures keep of it.
 
 A GPU device does not survive ``fork``: the child would hang, so there it raises instead. Software
 devices finish before the process ends: see `Policy.finishes_before_exit`.
@@ -13,7 +13,6 @@ import importlib
 import os
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
-from weakref import WeakSet
 
 from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
 from wgsl_kernels.engine.environment.errors import DeviceLostError
@@ -22,12 +21,9 @@ from wgsl_kernels.engine.environment.recent import Recent
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.backends.webgpu.devices.compiling import Background
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.devices.pipeline import PipelineCache
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
-    from wgsl_kernels.backends.webgpu.devices.recorder import Recorder
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
 
 
@@ -81,6 +77,8 @@ def abandon(device: Device) -> None:
     with device.lock:
         while device.dependents:
             device.dependents.pop().forget_device()
+        for one in device.retained:
+            one.forget_device()
         device.pool.trim()
 
 
@@ -151,7 +149,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_refuse_all)
 
 
-class Retained(Protocol):
+class Retained(Dependent, Protocol):
     """What a captured function keeps: a replay, or the buffers that it works in."""
 
     def counted(self, use: MemoryUse) -> MemoryUse:
@@ -159,9 +157,6 @@ class Retained(Protocol):
 
     def forget(self, block: Block) -> None:
         """Drop what names a buffer that leaves the pool."""
-
-    def forget_device(self) -> None:
-        """Drop all that is the device's: it is lost."""
 
 
 class NoteTaker(Protocol):
@@ -181,36 +176,3 @@ class NoteTaker(Protocol):
 
     def status_storage(self) -> Storage:
         """Return the buffer of the next dispatch that reports."""
-
-
-class Captures:
-    """The replays and workspaces that are alive."""
-
-    def __init__(self, recorder: Recorder, pipelines: PipelineCache) -> None:
-        self.recorder = recorder
-        self._pipelines = pipelines
-        self.alive: WeakSet[Retained] = WeakSet()
-
-    def compile_in(self, background: Background | None) -> None:
-        """Have pipelines compiled in threads, or again as they are asked for."""
-        try:
-            if background is None and self.recorder.refusal is None:
-                self.recorder.complete()
-        finally:
-            self.recorder.pipelines = self._pipelines.background = background
-
-    def counted(self, use: MemoryUse) -> MemoryUse:
-        """Return a count of memory with what they keep in a place of its own."""
-        for one in self.alive:
-            use = one.counted(use)
-        return use
-
-    def forget_device(self) -> None:
-        """Have them drop all that is the device's: it is lost."""
-        for one in self.alive:
-            one.forget_device()
-
-    def forget(self, block: Block) -> None:
-        """Have them drop what names a buffer that leaves the pool."""
-        for one in self.alive:
-            one.forget(block)
