@@ -25,9 +25,8 @@ from wgsl_kernels.engine.values.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
-    from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads
+    from wgsl_kernels.backends.webgpu.fusion.parts import FusedStructure
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
 
 
@@ -120,26 +119,24 @@ def _end(
 
 def lower_group(
     group: FusionGroup,
-    parts: Sequence[tuple[GroupDispatch, Structure, LeafReads]],
+    parts: Sequence[tuple[GroupDispatch, FusedStructure]],
     adapter: Adapter,
 ) -> tuple[Program, tuple[int, ...]]:
     """Return the program of a group that was cut into parts, and the node that each result is.
 
     Its inputs are the group's leaves.
-
-    Each part comes with its structure, and how it reads its leaves.
     """
     places = {~n: BindingResource("input", n) for n in range(len(group.leaves))}
     buffers: list[Spec] = []
     nodes: list[int] = []
     dispatches: list[Dispatch] = []
-    for part, structure, reading in parts:
+    for part, fused in parts:
         for n in part.outputs:
             node = group.nodes[n]
             places[n] = BindingResource("buffer", len(buffers))
             buffers.append(Spec(node.shape, node.dtype))
             nodes.append(n)
-        dispatches.append(_dispatch(group, part, structure, reading, adapter, places))
+        dispatches.append(_dispatch(group, part, fused, adapter, places))
     held = tuple([k for k, n in enumerate(nodes) if group.held[n]])
     program = Program(tuple(dispatches), tuple(buffers), held)
     return program, tuple([nodes[k] for k in held])
@@ -148,14 +145,13 @@ def lower_group(
 def _dispatch(
     group: FusionGroup,
     part: GroupDispatch,
-    structure: Structure,
-    reading: LeafReads,
+    fused: FusedStructure,
     adapter: Adapter,
     places: dict[int, BindingResource],
 ) -> Dispatch:
-    size = group.nodes[-1].size
+    structure, size = fused.structure, group.nodes[-1].size
     items = -(-size // 4) if structure.vec4 else size
-    across = reading.across if adapter.policy.walks_across else None
+    across = fused.across if adapter.policy.walks_across else None
     composed = composed_once(
         (structure.key, across and (across.space, across.axis)),
         partial(compose_group, structure, across=across),
@@ -165,11 +161,11 @@ def _dispatch(
     else:
         walk, grid = walk_across(across.size, across.inner, items)
     facts: dict[str, Any] = {"wk_size": size, **walk}
-    facts |= {OWN + name: value for name, value in reading.facts.items()}
+    facts |= {OWN + name: value for name, value in fused.facts.items()}
     for step, number in enumerate(part.nodes):
         for name, value in group.nodes[number].op.fixed.items():
             facts[f"{step}.{name}"] = value
-    values = tuple([(f"{OWN}l{n}_value", ~part.leaves[n]) for n in reading.values])
+    values = tuple([(f"{OWN}l{n}_value", ~part.leaves[n]) for n in fused.values])
     read = [ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound]
     bindings: list[Binding] = []
     slots = [one for one in composed.bindings if one.role == "tensor"]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.fusion.groups import GroupDispatch
-    from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads
+    from wgsl_kernels.backends.webgpu.fusion.parts import FusedStructure
     from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Spec
@@ -252,16 +252,16 @@ class Evaluator:
     ) -> GroupRun | None:
         """Return the program of a group; None if a structure is new or cannot be fused."""
         most = device.limits["max-storage-buffers-per-shader-stage"]
-        parts: list[tuple[GroupDispatch, Structure, LeafReads]] = []
+        parts: list[tuple[GroupDispatch, FusedStructure]] = []
         fits = True
         for part in cut(group, [state != "value" for state in states], most):
             found = structure_of(group, part)
             if found is None:
                 return None
-            if self.is_new(found[0].key):
-                self.seen.ran_separately(found[0])
+            if self.is_new(found.structure.key):
+                self.seen.ran_separately(found.structure)
                 fits = False
-            parts.append((part, *found))
+            parts.append((part, found))
         if not fits or self.is_too_large(device, group):
             return None
         program, nodes = lower_group(group, parts, device)
