@@ -106,10 +106,6 @@ class InstanceFunction:
         return _printed(self.instance.path, of_it, self.name)
 
     @property
-    def text(self) -> Text:
-        return self.printed.text
-
-    @property
     def declaration(self) -> Declaration:
         (found,) = self.printed.module.declarations
         return found
