@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
 from wgsl_kernels.backends.webgpu.adapter.policy import policy_of, preference
 from wgsl_kernels.backends.webgpu.devices.mapping import FEATURE
-from wgsl_kernels.backends.webgpu.devices.threads import in_thread
+from wgsl_kernels.backends.webgpu.devices.threads import begin, in_thread
 from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+    from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
 ADAPTER_VARIABLE = "WGSL_KERNELS_ADAPTER"
 LIMITS_VARIABLE = "WGSL_KERNELS_LIMITS"
@@ -102,10 +103,32 @@ def request_device(choice: AdapterChoice) -> Any:
     return in_thread(request)
 
 
+_begun: list[ThreadCall[list[Any]]] = []
+
+
+def begin_listing() -> None:
+    """Have a thread ask the drivers for adapters, which loads them, while Python goes on.
+
+    Whoever wants the adapters next waits for it.
+    """
+    import_wgpu()
+    _begun.append(begin(_listed))
+
+
 def _enumerate() -> list[tuple[AdapterInfo, Any]]:
+    try:
+        call = _begun.pop()
+    except IndexError:
+        import_wgpu()
+        call = begin(_listed)
+    call.wait()
+    return [(described(index, one), one) for index, one in enumerate(call.take_result())]
+
+
+def _listed() -> list[Any]:
     with _runtime_folder():
-        adapters = in_thread(import_wgpu().gpu.enumerate_adapters_sync)
-    return [(described(index, adapter), adapter) for index, adapter in enumerate(adapters)]
+        found: list[Any] = import_wgpu().gpu.enumerate_adapters_sync()
+    return found
 
 
 def _matches(info: AdapterInfo, wanted: str) -> bool:
