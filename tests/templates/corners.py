@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
-from wgsl_kernels.backends.webgpu.composing.text.instances import MAP, Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import MAP, Instance
 from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, scan_loop
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder

@@ -21,7 +21,7 @@ from wgsl_kernels.wgsl.lint.diagnose import diagnose
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.bench.checking.cases import Array
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result

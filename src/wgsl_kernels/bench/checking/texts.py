@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 _PRODUCT = frozenset({"a_at", "b_at", "b_vec4"})

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.values.dtypes import DType

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, extent
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
-from wgsl_kernels.backends.webgpu.composing.groups import AFTER
+from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
 from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.syntax.places import Place
 
 HOOKS = (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Spec
 

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from wgsl_kernels.backends.webgpu.arrays.host_values import check_number
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
-from wgsl_kernels.wgsl.syntax.tree import Name
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.wgsl.syntax.tree import Expression
 
@@ -96,6 +95,8 @@ def _warn_of_atomics(shader: DeclaredShader, source: Source) -> None:
 
 def _is_atomic(source: Source, type_: Expression | None, depth: int = 0) -> bool:
     """Say whether a type holds atomics: as an element, a field, or by another name."""
+    from wgsl_kernels.wgsl.syntax.tree import Name  # of authors' shaders alone
+
     if not isinstance(type_, Name):
         return False
     if type_.name == "atomic":

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.forms.maps import OWN
-from wgsl_kernels.backends.webgpu.composing.groups import compose_group
+from wgsl_kernels.backends.webgpu.composing.compose import compose_group
+from wgsl_kernels.backends.webgpu.composing.text.structure import OWN
 from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
 from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
 from wgsl_kernels.backends.webgpu.programs.building import composed_once

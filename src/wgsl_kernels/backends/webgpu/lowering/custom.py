@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.lowering.padding import may_end_behind, padded
 from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold, grid_of
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
@@ -51,8 +50,10 @@ def lower_custom(
         ShaderError: The shader does not compose.
         ArgumentError: It writes none of the tensors, or leaves something unused.
     """
-    if not is_ours and adapter.policy.ends_loops and long_loops(source, "free"):
-        source = source.checked
+    if not is_ours and adapter.policy.ends_loops:
+        from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
+
+        source = source.checked if long_loops(source, "free") else source
     whole: list[str] = []  # the tensors of which an author's shader may read no view
     if not is_ours:
         whole = [n for n, one in arguments.items() if may_end_behind(source, n, one.dtype)]

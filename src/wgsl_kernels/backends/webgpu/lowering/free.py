@@ -8,6 +8,7 @@ from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.declare.kernel import call_with, params_with
 from wgsl_kernels.backends.webgpu.lowering.padding import fill, may_end_behind, padded
+from wgsl_kernels.backends.webgpu.modules.kernel_source import has_variable
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold, grid_of
 from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
@@ -82,8 +83,9 @@ def _inputs(
 
 def prologues(call: ShaderCall) -> tuple[int, ...]:
     """Return the inputs that are read through accessors alone."""
-    own = call.source.variables
-    return tuple(n for n, name in enumerate(call.names) if wgsl_name(name) not in own)
+    source = call.source
+    names = enumerate(call.names)
+    return tuple([n for n, name in names if not has_variable(source, wgsl_name(name))])
 
 
 def accepts_epilogue(call: ShaderCall) -> bool:
@@ -91,7 +93,7 @@ def accepts_epilogue(call: ShaderCall) -> bool:
 
     Where it starts from a number, an element that is never stored keeps that.
     """
-    return wgsl_name(call.output_names[0]) not in call.source.variables and not starts(call)
+    return not has_variable(call.source, wgsl_name(call.output_names[0])) and not starts(call)
 
 
 def starts(call: ShaderCall) -> list[tuple[int, Words]]:

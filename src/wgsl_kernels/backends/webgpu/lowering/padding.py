@@ -13,7 +13,7 @@ import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
+from wgsl_kernels.backends.webgpu.modules.kernel_source import declared_as_vec4
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.engine.values.dtypes import DType

@@ -7,14 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, device_bytes, row_major
+from wgsl_kernels.backends.webgpu.composing.accumulators import can_exchange
 from wgsl_kernels.backends.webgpu.composing.compose import Options
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK, is_normalization
-from wgsl_kernels.backends.webgpu.composing.forms.totals import can_exchange
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.spreads import (
+    CHUNK,
     EIGHTS_GROUP,
     GROUP,
     LANES,
@@ -25,6 +25,7 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
     reduce_loop,
     spreads,
 )
+from wgsl_kernels.backends.webgpu.modules.kernel_source import is_normalization
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
@@ -34,9 +35,9 @@ from wgsl_kernels.engine.values.shapes import normalize_axes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.lowering.spreads import Variant
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Composition
     from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import row_major
+from wgsl_kernels.backends.webgpu.composing.accumulators import total_bytes
 from wgsl_kernels.backends.webgpu.composing.compose import Options
-from wgsl_kernels.backends.webgpu.composing.forms.totals import total_bytes, types_before
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
 from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
@@ -110,8 +110,7 @@ def _layout(call: ShaderCall, adapter: Adapter, x: Argument, facts: dict[str, An
     lengths = x.shape or (1,)
     length, inner = lengths[axis], math.prod(lengths[axis + 1 :])
     rows = x.size // length
-    output, source = call.outputs[0].dtype, call.source
-    types = types_before(source, call.names[0], x.dtype, call.output_names[0], output)
+    output = call.outputs[0].dtype
     facts |= {"wk_rows": rows, "wk_length": length, "wk_inner": inner}
     return ScanLayout(
         rows,
@@ -119,7 +118,7 @@ def _layout(call: ShaderCall, adapter: Adapter, x: Argument, facts: dict[str, An
         inner,
         adapter.policy,
         can_vec4="complex64" not in (x.dtype, output),
-        total_bytes=total_bytes(source, types),
+        total_bytes=total_bytes(call.source, call.names[0], x.dtype, call.output_names[0], output),
     )
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.tuning.choice import Candidate
 
 if TYPE_CHECKING:

@@ -7,19 +7,20 @@ first is the one taken without measuring.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.tuning.choice import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
 
+CHUNK = 16384
+"""The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
+Variant = Literal["rows", "columns", "eights", "lanes", "subgroups"]
 GROUP = 64
 EIGHTS_GROUP = 16
 TEAM = 8  # lanes of a row

@@ -75,6 +75,11 @@ def note_unsaved(path: Path, text: str | None) -> None:
         _unsaved[path.resolve()] = text.encode("utf-8", "surrogatepass")
 
 
+def are_as_saved() -> bool:
+    """Say whether no editor has another text of any file."""
+    return not _unsaved
+
+
 def read_text(path: Path) -> Text:
     """Return what a file holds, as it is now; who reads it parses no text again."""
     try:

@@ -17,8 +17,8 @@ from wgsl_kernels.wgsl.syntax.places import Text
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.modules.shader_packages import ShaderPackage
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
 
 _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")

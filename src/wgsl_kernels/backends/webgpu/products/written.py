@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    Instance,
     InstanceFunction,
     InstanceNames,
     head_of_slot,

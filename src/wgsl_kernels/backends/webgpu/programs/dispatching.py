@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_access
 from wgsl_kernels.backends.webgpu.declare.sources import Sources
+from wgsl_kernels.backends.webgpu.modules.kernel_source import declared_as_vec4, known_of_source
 from wgsl_kernels.backends.webgpu.programs.arguments import tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -16,7 +16,7 @@ from wgsl_kernels.wgsl.syntax.names import wgsl_name
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Epilogue
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
@@ -40,7 +40,7 @@ def composition_of(
     ``params`` are the fields of its parameters beside the tensors' facts; the tensors in ``whole``
     it may not read as views.
     """
-    written = {one.name for one in source.variables.values() if one.access == "read_write"}
+    written = _written(source)
     inputs: list[Operand] = []
     outputs: list[Operand] = []
     for name, one in arguments.items():
@@ -96,22 +96,35 @@ def _epilogue(
     source: Source, written: Sequence[Operand], arguments: Mapping[str, Argument]
 ) -> Epilogue:
     """Return whether a shader writes one tensor, through accessors alone, and how."""
-    if len(written) != 1 or not _is_stored(source, written[0].name):
+    if len(written) != 1:
         return "none"
-    if any(written[0].wgsl in source.needs_of(one) for one in source.functions.values()):
-        return "none"
-    if declared_as_vec4(source, written[0].name):
-        return "vec4"
+    stores = _stores(source, written[0].name, written[0].wgsl)
     is_whole = arguments[written[0].name].size % 4 == 0
-    return "vec4 alone" if is_whole and not _stores_elements(source, written[0]) else "elements"
+    return "elements" if stores == "vec4 alone" and not is_whole else stores
 
 
-def _stores_elements(source: Source, operand: Operand) -> bool:
-    """Say whether a shader stores elements of a tensor one by one, not as vectors of four alone."""
-    single = {f"store_{name}{end}" for name in operand.spellings for end in ("", "_at")}
-    return any(single & source.needs_of(one) for one in source.functions.values())
+@known_of_source
+def _stores(source: Source, name: str, wgsl: str) -> Epilogue:
+    """Return how a shader stores the elements of a tensor, whose length is a multiple of four."""
+    if not _is_stored(source, name):
+        return "none"
+    needs = frozenset[str]().union(*map(source.needs_of, source.functions.values()))
+    if wgsl in needs:
+        return "none"
+    if declared_as_vec4(source, name):
+        return "vec4"
+    single = {f"store_{one}{end}" for one in (wgsl, name) for end in ("", "_at")}
+    return "elements" if needs & single else "vec4 alone"
 
 
+@known_of_source
+def _written(source: Source) -> frozenset[str]:
+    """Return the variables that a shader may write."""
+    every = source.variables.values()
+    return frozenset([one.name for one in every if one.access == "read_write"])
+
+
+@known_of_source
 def _is_stored(source: Source, name: str) -> bool:
     stores = {f"store_{name}", f"store_{wgsl_name(name)}", f"store4_{name}"}
     return any(stores & source.needs_of(one) for one in source.functions.values())

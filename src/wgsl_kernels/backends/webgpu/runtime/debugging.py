@@ -20,14 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.runtime.runner import binding_range
-from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned, watch_run
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import line_of, user_line
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.instrument.rewrite import LABEL
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,6 +70,8 @@ class Debugging:
         own = vars(device)
         with device.lock:
             if on and self._plain is None:
+                from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned
+
                 self._plain = device.run
                 own["run"], own["read"], own["wait"] = self._run, self._read, self._wait
                 vars(device.pool)["allocate"] = partial(allocate_poisoned, device, POISON)
@@ -108,6 +107,8 @@ class Debugging:
             self._plain(ready, storages)
             return
         assert self.device is not None
+        from wgsl_kernels.backends.webgpu.runtime.watching import watch_run
+
         _, dispatch = ready.origin
         events = watch_run(self.device, self._plain, ready, storages).events
         for line in said([one for one in events if one.record.event == "said"]):
@@ -182,6 +183,8 @@ def fault(event: Event) -> Finding:
             f"invocation {record.invocation} runs more than {record.length} rounds; software "
             "adapters stop it and go on with wrong values."
         )
+    from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+
     composed = module.source_map.composed
     place = composed.place(site.span.begin)
     text, place = module.source_map.origin(place.line, place.column)
@@ -196,6 +199,8 @@ def fault(event: Event) -> Finding:
 
 def said(events: Sequence[Event]) -> Iterator[str]:
     """Yield what ``wk_print`` wrote, with its place, its label and its invocation."""
+    from wgsl_kernels.wgsl.instrument.rewrite import LABEL
+
     parts: dict[tuple[int, int], list[str]] = {}
     for event in events:
         record = event.record

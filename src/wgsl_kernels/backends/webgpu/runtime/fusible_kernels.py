@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.groups import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, cut
 from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, FusionGroup, cost_of

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
-from wgsl_kernels.backends.webgpu.composing.text.long_loops import ENDED
+from wgsl_kernels.backends.webgpu.composing.text.composed import ENDED
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import STATUS_BYTES
 from wgsl_kernels.backends.webgpu.fusion.splice import takes_epilogue

@@ -30,8 +30,9 @@ from wgsl_kernels.wgsl.syntax.tree import Broken, ConstAssert, Declaration, Dire
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
+    from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.linking.joining import Part
     from wgsl_kernels.wgsl.syntax.places import Span
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap

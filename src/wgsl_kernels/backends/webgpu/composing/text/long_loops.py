@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.tree import Function
     from wgsl_kernels.wgsl.types.constants import ConstantValues
-
-ENDED = 255
-"""The code that `templates/any_kernel.wgsl` reports where a kernel's loops were ended."""
 
 _ROUNDS: dict[Form, int] = {"free": BUDGET - 2, "map": BUDGET // 64 - 2}
 """Rounds below which no adapter ends the loops of a call: a map's invocation takes 64 elements."""
