@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.deadlines import compile_seconds, not_compiled
+from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.threads import Crew, TooLong
 from wgsl_kernels.engine.environment.errors import ShaderError
 
@@ -21,6 +22,10 @@ class Background:
     """Pipelines that are being compiled; whoever submits waits for them.
 
     wgpu-py lets other threads run while the driver compiles, and keeps errors apart by thread.
+
+    Attributes:
+        asked: How many there were.
+        compiling: Those that nobody has waited for.
     """
 
     def __init__(self, threads: int, notify: Callable[[int, int], None]) -> None:
@@ -30,12 +35,12 @@ class Background:
         self._notify = notify
         self._lock = threading.Lock()
         self._crew = Crew(threads)
-        self._compiling: list[tuple[Pipeline, ThreadCall[Any]]] = []
+        self.compiling: list[tuple[Pipeline, ThreadCall[Any]]] = []
 
     def add(self, pipeline: Pipeline, make: Callable[[], Any]) -> None:
         """Have ``make`` called in a thread; it returns wgpu's pipeline."""
         self._count(asked=1)
-        self._compiling.append((pipeline, self._crew.add(partial(self._made, make))))
+        self.compiling.append((pipeline, self._crew.add(partial(self._made, make))))
 
     def note(self) -> None:
         """Count a pipeline that was compiled at once, not in a thread."""
@@ -47,8 +52,8 @@ class Background:
         A refused one stays without handle, so that a batch with it is taken apart.
         """
         first: Exception | None = None
-        while self._compiling:
-            pipeline, call = self._compiling[0]
+        while self.compiling:
+            pipeline, call = self.compiling[0]
             seconds = compile_seconds()
             try:
                 call.wait_once_begun(seconds)
@@ -59,12 +64,15 @@ class Background:
                 pipeline.refuse(late, call)
                 first = first or late
             except Exception as error:
+                if is_loss(error):
+                    self.compiling.clear()
+                    raise
                 wrong = ShaderError(f"{pipeline.label}: refused by wgpu: {error}")
                 pipeline.refuse(wrong)
                 first = first or wrong
             else:
                 pipeline.handle = handle_of(pipeline.owner)
-            del self._compiling[0]  # not sooner: an interrupt leaves it waited for
+            del self.compiling[0]  # not sooner: an interrupt leaves it waited for
         return first
 
     def _made(self, make: Callable[[], Any]) -> Any:

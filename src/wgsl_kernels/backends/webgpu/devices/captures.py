@@ -59,10 +59,11 @@ class Captures:
     def compile_in(self, background: Background | None) -> None:
         """Have pipelines compiled in threads, or again as they are asked for."""
         try:
-            if background is None and self.recorder.refusal is None:
+            if self.recorder.refusal is None:
                 self.recorder.complete()
         finally:
-            self.recorder.pipelines = self._pipelines.background = background
+            self._pipelines.background = background
+            self.recorder.pipelines = background or self._pipelines.own
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what they keep in a place of its own."""

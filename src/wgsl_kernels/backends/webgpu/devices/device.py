@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_
 from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
 from wgsl_kernels.backends.webgpu.devices.ahead import ahead_for
+from wgsl_kernels.backends.webgpu.devices.background import Background
 from wgsl_kernels.backends.webgpu.devices.captures import Captures
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
@@ -29,6 +30,7 @@ from wgsl_kernels.engine.environment.errors import (
     OutOfMemoryError,
     WgslKernelsError,
 )
+from wgsl_kernels.engine.environment.machine import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -47,6 +49,10 @@ STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
 _block = attrgetter("block")
 _NO_BYTES: Bytes = np.empty(0, np.uint8)
+
+
+def _unheard(done: int, asked: int) -> None:
+    """Count pipelines for nobody: `progress` does."""
 
 
 class Device:
@@ -97,6 +103,9 @@ class Device:
         )
         self._recorder.deadlines.give_up = self.give_up
         self._recorder.ahead = self.pipelines.ahead = None if calls else ahead_for(choice)
+        if self.pipelines.ahead is not None:
+            own = Background(self.policy.compiling_threads(cores()), _unheard)
+            self._recorder.pipelines = self.pipelines.own = own
         self.captures = Captures(self._recorder, self.pipelines)
         self._groups = GroupCache(
             self._device, self._calls, self.limits, self.pool, self._recorder.window
@@ -187,6 +196,7 @@ class Device:
         constants: Mapping[str, float] | None = None,
         entry: str = "main",
         immediates: int = 0,
+        is_ours: bool = False,
     ) -> Pipeline:
         """Return the pipeline for a shader text, compiled at the first call.
 
@@ -200,6 +210,8 @@ class Device:
             constants: Values for ``override`` constants.
             entry: The entry point.
             immediates: The bytes of its ``var<immediate>``, at most the device's ``immediates``.
+            is_ours: Whether it is of the package's files alone, so that no compiler refuses it: it
+                may be compiled in a thread until it runs.
 
         Raises:
             CompileFailure: The compiler refuses the text; holds the compiler's own message.
@@ -210,8 +222,9 @@ class Device:
             try:
                 needs = (workgroup_bytes, workgroup_size)
                 return self.pipelines.find(
-                    text, bindings, label, needs, constants or {}, entry, immediates
-                )
+                    text, bindings, label, needs, constants or {}, entry, immediates,
+                    is_ours=is_ours,
+                )  # fmt: skip
             except (CompileFailure, WgslKernelsError):
                 raise
             except Exception as error:

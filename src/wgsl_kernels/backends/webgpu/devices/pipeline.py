@@ -107,7 +107,8 @@ class PipelineCache:
     One is kept while a program or a replay holds it; of the others those that were asked for last.
 
     Attributes:
-        background: What compiles in threads; None where that is not asked for.
+        background: What compiles in threads all that is asked for; None where nobody wants that.
+        own: What compiles the package's own texts in threads; None where that gains nothing.
         ahead: What has the driver compile before a pipeline runs; None where it needs no telling.
     """
 
@@ -131,6 +132,7 @@ class PipelineCache:
         self._alive: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         self._latest: dict[object, Pipeline] = {}
         self.background: Background | None = None
+        self.own: Background | None = None
         self.ahead: Ahead | None = None
         self.made = 0
 
@@ -146,6 +148,8 @@ class PipelineCache:
         constants: Mapping[str, float],
         entry: str,
         immediates: int,
+        *,
+        is_ours: bool = False,
     ) -> Pipeline:
         """Return the pipeline for ``text``, compiled at the first call; see ``Device.pipeline``.
 
@@ -161,7 +165,9 @@ class PipelineCache:
             count("compiling", expected=own)
             try:
                 with busy("compiling", label):
-                    pipeline = self._compile(text, order, label, dict(values), entry, immediates)
+                    pipeline = self._compile(
+                        text, order, label, dict(values), entry, immediates, is_ours=is_ours
+                    )
             finally:
                 count("compiling", done=own)
             logger.debug("Compiled %s.", label)
@@ -220,6 +226,8 @@ class PipelineCache:
         constants: dict[str, float],
         entry: str,
         immediates: int,
+        *,
+        is_ours: bool,
     ) -> Pipeline:
         stage: dict[str, Any] = {"entry_point": entry, "constants": constants}
 
@@ -241,6 +249,10 @@ class PipelineCache:
                 self._deadlines.compile(make_module, label)
                 pipeline = Pipeline(None, None, layout, label, immediates)
                 self.background.add(pipeline, make)
+                return pipeline
+            if is_ours and self.own is not None and self.background is None:
+                pipeline = Pipeline(None, None, layout, label, immediates)
+                self.own.add(pipeline, make_both)
                 return pipeline
             owner = self._deadlines.compile(make_both, label)
             if self.background is not None:

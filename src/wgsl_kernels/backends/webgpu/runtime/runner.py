@@ -284,6 +284,7 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
             constants=dict(module.constants) or None,
             entry=composed.entry,
             immediates=immediates,
+            is_ours=composed.is_all_ours,
         )
     except CompileFailure as failure:
         raise composed.explain(failure.message) from None
