@@ -205,6 +205,7 @@ class _ReductionLowering:
         walk = self.walk
         in_parts = which in ("partial", "apply")
         packed = in_parts and _is_packed(variant, self.rows, walk.inner)
+        wide = walk.is_wide(ROWS[variant], self.maps)
         loop = reduce_loop(
             variant,
             which,
@@ -213,9 +214,9 @@ class _ReductionLowering:
             vectors=walk.dtype != "complex64",
             lines=walk.kept > 1,
             even=walk.is_even,
+            fours=wide and ROWS[variant] == 1 and self.count % 4 == 0,
             short=self.adapter.policy.reduces_in_short(self.rows * self.count),
         )
-        wide = walk.is_wide(ROWS[variant], self.maps)
         options = Options(loop=loop, stage=which, kept=walk.kept, wide=wide)
         epilogue = "none" if which == "partial" else "elements"
         composition = self.call.composition(self.operands, self.facts, options, epilogue=epilogue)

@@ -101,13 +101,15 @@ def reduce_loop(
     vectors: bool = True,
     lines: bool = False,
     even: bool = False,
+    fours: bool = False,
     short: bool = False,
 ) -> Instance:
     """Return the template of a stage with its configuration.
 
     Parts may lie along x, behind the rows (``packed``); there may be vectors of four elements
     (``vectors``), several lines of neighbouring rows (``lines``); the elements of a row may all be
-    as far apart (``even``). For ``short`` see `Policy.reduces_in_short`.
+    as far apart (``even``), or be loaded in fours, none left over (``fours``). For ``short`` see
+    `Policy.reduces_in_short`.
     """
     writes = maps and stage in ("whole", "apply")
     is_final = stage == "final"
@@ -119,7 +121,7 @@ def reduce_loop(
     if variant in LANES:
         chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
     else:
-        chosen |= {"SHORT": short}
+        chosen |= {"SHORT": short, "FOURS": fours and not is_final}
         chosen |= {"LINES": lines, "EVEN": even} if ROWS[variant] > 1 else {}
     return Instance(path, (*constants, *chosen.items()))
 
