@@ -35,6 +35,7 @@ from wgsl_kernels.backends.webgpu.products.tilings import (
     VEC4_KN,
     VEC4_MN,
     VEC4_N,
+    VEC4_N_TO_SCALARS,
     Product,
     Vec4Axes,
 )
@@ -240,8 +241,10 @@ def _cut(
 
 def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding, groups: int) -> Vec4Axes:
     """Return what the layouts of images and filter allow."""
-    if sliding.is_channels_first or filter.shape[-1] // groups % 4:
+    if filter.shape[-1] // groups % 4:
         return STRIDED
+    if sliding.is_channels_first:
+        return VEC4_N_TO_SCALARS
     return VEC4_KN if is_vec4_along(x, -1) and _is_vec4(filter.shape[-2]) else VEC4_N
 
 
