@@ -386,6 +386,15 @@ class Policy:
         return self._is_software and not self.has_one_context
 
     @property
+    def moves_pairs(self) -> bool:
+        """Whether shaders move numbers in pairs, as integers of 64 bits (decision 163).
+
+        llvmpipe tests each number of each lane against its buffer's end, and branches. On a GPU
+        four numbers are one load anyway.
+        """
+        return self._is_software
+
+    @property
     def memory_limit(self) -> int | None:
         """Bytes that all buffers may take together by default; None where the driver says.
 

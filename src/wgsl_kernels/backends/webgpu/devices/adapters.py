@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
 from wgsl_kernels.backends.webgpu.adapter.policy import policy_of, preference
-from wgsl_kernels.backends.webgpu.devices.mapping import FEATURE
+from wgsl_kernels.backends.webgpu.devices import mapping, pairs
 from wgsl_kernels.backends.webgpu.devices.threads import in_thread
 from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu
 from wgsl_kernels.engine.environment.errors import ArgumentError
@@ -92,7 +92,9 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
 
 def request_device(choice: AdapterChoice) -> Any:
     """Return a device of the adapter, with those of the features we want that it has."""
-    wanted = (*WANTED_FEATURES, FEATURE) if policy_of(choice.info).maps_memory else WANTED_FEATURES
+    policy, wanted = policy_of(choice.info), list(WANTED_FEATURES)
+    wanted += [mapping.FEATURE] if policy.maps_memory else []
+    wanted += [pairs.FEATURE] if policy.moves_pairs else []
     present = [name for name in wanted if name in choice.info.features]
     limits = limits_to_request(choice.info)
 

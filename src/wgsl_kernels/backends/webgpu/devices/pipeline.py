@@ -6,12 +6,14 @@ are checked here against the device's limits before wgpu sees them.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.devices.ahead import PipelineDescriptor
 from wgsl_kernels.backends.webgpu.devices.bindings import BindGroupLayoutEntry, PipelineLayout
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
+from wgsl_kernels.backends.webgpu.devices.pairs import FEATURE, in_pairs
 from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready, shown
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
@@ -123,6 +125,7 @@ class PipelineCache:
         self._immediates = immediates
         self._deadlines = deadlines
         self._device = device
+        self._moves_pairs = FEATURE in device.features
         self._calls = calls
         self._limits = limits
         self._layouts: Recent[tuple[BindGroupLayoutEntry, ...], PipelineLayout] = Recent(
@@ -161,7 +164,9 @@ class PipelineCache:
             count("compiling", expected=own)
             try:
                 with busy("compiling", label):
-                    pipeline = self._compile(text, order, label, dict(values), entry, immediates)
+                    text, pipeline = self._compile_best(
+                        text, order, label, dict(values), entry, immediates
+                    )
             finally:
                 count("compiling", done=own)
             logger.debug("Compiled %s.", label)
@@ -211,6 +216,17 @@ class PipelineCache:
                 )
         if sum(one.kind == "uniform" for one in bindings) > 1:
             raise ShaderError(f"{label}: has more than one uniform binding; want at most one.")
+
+    def _compile_best(self, text: str, *needs: Any) -> tuple[str, Pipeline]:
+        """Compile a text as this device runs it best; return that, too.
+
+        What is refused is told of the text as it was given, whose places are known.
+        """
+        written = in_pairs(text) if self._moves_pairs else text
+        if written is not text:
+            with suppress(CompileFailure):
+                return written, self._compile(written, *needs)
+        return text, self._compile(text, *needs)
 
     def _compile(
         self,
