@@ -214,7 +214,7 @@ class _ReductionLowering:
             vectors=walk.dtype != "complex64",
             lines=walk.kept > 1,
             even=walk.is_even,
-            fours=wide and ROWS[variant] == 1 and self.count % 4 == 0,
+            unbroken=wide and ROWS[variant] == 1 and self.count % 4 == 0,
             short=self.adapter.policy.reduces_in_short(self.rows * self.count),
         )
         options = Options(loop=loop, stage=which, kept=walk.kept, wide=wide)

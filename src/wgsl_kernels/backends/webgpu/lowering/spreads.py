@@ -101,14 +101,14 @@ def reduce_loop(
     vectors: bool = True,
     lines: bool = False,
     even: bool = False,
-    fours: bool = False,
+    unbroken: bool = False,
     short: bool = False,
 ) -> Instance:
     """Return the template of a stage with its configuration.
 
     Parts may lie along x, behind the rows (``packed``); there may be vectors of four elements
     (``vectors``), several lines of neighbouring rows (``lines``); the elements of a row may all be
-    as far apart (``even``), or be loaded in fours, none left over (``fours``). For ``short`` see
+    as far apart (``even``), or be loaded by fours, none left over (``unbroken``). For ``short`` see
     `Policy.reduces_in_short`.
     """
     writes = maps and stage in ("whole", "apply")
@@ -121,7 +121,7 @@ def reduce_loop(
     if variant in LANES:
         chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
     else:
-        chosen |= {"SHORT": short, "FOURS": fours and not is_final}
+        chosen |= {"SHORT": short, "FOURS": unbroken and not is_final}
         chosen |= {"LINES": lines, "EVEN": even} if ROWS[variant] > 1 else {}
     return Instance(path, (*constants, *chosen.items()))
 
