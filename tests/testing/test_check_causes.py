@@ -162,7 +162,7 @@ def test_what_an_author_raises_is_no_fault_of_the_check() -> None:
 
     with pytest.raises(TypeError) as raised:
         np.vectorize(raises)(np.ones(1))
-    assert not faults.is_own(raised.value)
+    assert not faults.note(raised.value)
     f = registered("Odd", raises, "fn op(x: T) -> T { return x; }", lambda x, /: x.like())
     report = check_kernel("Odd", [Sample("Odd", f, ((4,),))], sections=("right",))
     assert codes(report) == {"raises"}

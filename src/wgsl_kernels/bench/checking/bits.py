@@ -11,12 +11,13 @@ from wgsl_kernels.bench.checking import cases, portable, simulated, specials
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, wide_inputs, wrong_elements
+from wgsl_kernels.bench.comparison.judging import bound_of, wide_inputs, wrong_elements
 from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.elementwise import unary
+from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -116,12 +117,10 @@ def signs_of_zero(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
-    try:
-        exact, *others = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
-        found = simulated.results(case, "forward")
-    except Exception as error:  # it is refused, or does what is not simulated
-        faults.note(error)
+    given = faults.attempted(lambda: (case.alternatives, simulated.results(case, "forward")), None)
+    if given is None:  # it is refused, or does what is not simulated
         return []
+    (exact, *others), found = given
     floats = [one for one in case.arrays if one.dtype.kind == "f"]
     shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
     bound, inputs = bound_of(cases.grossly(case.sample)), wide_inputs(case.arrays)
@@ -134,7 +133,7 @@ def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
         signs = (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
         differs = signs | (far & ~np.logical_and.reduce(from_others))
         differs &= np.logical_or.reduce([np.broadcast_to(one == 0, got.shape) for one in floats])
-        at = tuple(int(one) for one in np.unravel_index(int(np.argmax(differs)), differs.shape))
+        at = largest_at(differs)
         if not differs[at] or not cases.is_of_place(case, number, at, want[at]):
             continue
         words = (
@@ -174,13 +173,10 @@ def _same_bits(
     what: str,
 ) -> list[Finding]:
     for number, (one, other) in enumerate(zip(want, got, strict=True)):
-        if one.dtype == object:
-            same = np.asarray(one == other)
-        else:
-            same = np.asarray((one == other) | ((one != one) & (other != other)))
+        same = equal_or_nan(one, other)
         if same.all():
             continue
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        at = largest_at(~same)
         race = " A race?" if code == "unstable" else ""
         words = f"{what}: got {other[at]}, alone {one[at]} at {list(at)} of output {number}.{race}"
         evidence = (

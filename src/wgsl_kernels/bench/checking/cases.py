@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from contextlib import contextmanager
@@ -47,6 +48,18 @@ class Case:
     twins: tuple[tuple[Array, ...], ...] = ()
     is_unforeseen: bool = False
     is_meant: bool = True
+
+    @functools.cached_property
+    def exact(self) -> list[Array]:
+        """The exact results; whatever refuses the case is raised."""
+        with quiet():
+            return exact_of(self.sample, self.arrays)
+
+    @functools.cached_property
+    def alternatives(self) -> list[list[Array]]:
+        """The exact results, and those for the twins."""
+        with quiet():
+            return [self.exact, *(exact_of(self.sample, one) for one in self.twins)]
 
     @property
     def id(self) -> str:
@@ -197,12 +210,7 @@ def quiet() -> Iterator[None]:
 
 def _exact(case: Case) -> list[Array] | None:
     """Return the exact results of a case, None where a shape rule, or NumPy, refuses it."""
-    try:
-        with quiet():
-            return exact_of(case.sample, case.arrays)
-    except Exception as error:  # a CPU kernel may raise anything
-        faults.note(error)
-        return None
+    return faults.attempted(lambda: case.exact, None)
 
 
 def is_taken(case: Case) -> bool:
@@ -257,8 +265,7 @@ def is_complex_all_through(case: Case) -> bool:
     """Say whether results are complex: which part of them is NaN then depends on the formula."""
     if not any(one.dtype.kind == "c" for one in case.arrays):
         return False
-    with quiet():
-        return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
+    return any(one.dtype.kind == "c" for one in case.exact)
 
 
 def behind_another(values: Array) -> Tensor:

@@ -243,10 +243,10 @@ class _KernelCheck:
         if combined is None or not self.is_lawful:
             return
 
-        def find() -> list[Finding]:
-            return _attempted(lambda: broken_laws(sample, combined))
-
-        row = self.row("right", "laws", sample.id, "cpu", find)
+        row = self.row(
+            "right", "laws", sample.id, "cpu",
+            lambda: faults.attempted(lambda: broken_laws(sample, combined), []),
+        )  # fmt: skip
         self.is_lawful = row.passed
         yield row
 
@@ -328,11 +328,11 @@ class _KernelCheck:
 
         def watch() -> Iterator[list[Finding]]:
             for case in (*chosen, *rest):
-                yield _attempted(lambda: safe.watched(one, case))  # noqa: B023  called at once
+                yield faults.attempted(lambda: safe.watched(one, case), [])  # noqa: B023  called at once
 
         def poison() -> Iterator[list[Finding]]:
             for case in chosen:
-                yield _attempted(lambda: safe.undefined(one, case))  # noqa: B023  called at once
+                yield faults.attempted(lambda: safe.undefined(one, case), [])  # noqa: B023  called at once
 
         yield self.row("safe", "accesses", sample.id, "webgpu", lambda: self._gathered(watch()))
         yield self.row("safe", "undefined", sample.id, "webgpu", lambda: self._gathered(poison()))
@@ -405,20 +405,7 @@ def _waived(row: Row, samples: Sequence[Sample]) -> Row:
 
 def _modules(subject: Subject, sample: Sample) -> list[ShaderModule]:
     """Return the shaders that a sample runs."""
-    try:
-        return [one.module for one in subject.dispatches(sample)]
-    except Exception as error:  # said where values are compared
-        faults.note(error)
-        return []
-
-
-def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:
-    """Return what is found; a case that a shape rule refuses is no fault."""
-    try:
-        return find()
-    except Exception as error:  # said where values are compared
-        faults.note(error)
-        return []
+    return faults.attempted(lambda: [one.module for one in subject.dispatches(sample)], [])
 
 
 def _holding(sample: Sample, backends: Sequence[str]) -> tuple[str, ...]:

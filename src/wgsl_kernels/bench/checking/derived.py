@@ -18,6 +18,7 @@ from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing.closeness import largest_at
 from wgsl_kernels.testing.gradients.evaluation import (
     UpstreamGradients,
     gradients_of,
@@ -110,7 +111,7 @@ def _at(
         allowed = ALLOWED * size + FLOOR * np.abs(dy).max()
         wrong = calm & (np.abs(hand - derived) > allowed)
         if wrong.any():
-            at = tuple(int(one) for one in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            at = largest_at(wrong)
             words = (
                 f"the gradient by {name} is {hand[at]:.6g} by the rule and {derived[at]:.6g} by "
                 f"the shader, at {list(at)}; {int(wrong.sum())} of {wrong.size} elements differ."

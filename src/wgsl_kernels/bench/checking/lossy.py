@@ -53,7 +53,7 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
     if row.tolerance * row.worst_ulp <= MANY_ULPS * row.worst_abs:
         return _of_ends(subject, sample)
     case = cases.plain(sample)
-    ratio = _width(case, exact_of(sample, case.arrays))
+    ratio = _width(case, case.exact)
     if ratio <= 1:
         return []
     with cases.quiet():
@@ -90,7 +90,7 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
     """Return findings of a case that tell where digits went if the formula itself is right."""
     if not found or not found[0].code.startswith("wrong-"):
         return found
-    at = _worst(subject, case, exact_of(case.sample, case.arrays))
+    at = _worst(subject, case, case.exact)
     if at is None:
         return found
     line = at.source.strip().rstrip(";")
@@ -104,7 +104,7 @@ def blamed(subject: Subject, case: Case, backend: str, found: list[Finding]) -> 
         return found
     with cases.quiet():
         try:
-            exact = exact_of(case.sample, case.arrays)
+            exact = case.exact
             gpu, cpu = (values_of(case, one) for one in ("webgpu", "cpu"))
             results = [widened(values) for _, values in gpu.found]
             wide = None if backend == "cpu" else simulated.wide(case)
@@ -157,15 +157,15 @@ def _is_of_places(case: Case) -> bool:
     """Say whether every result depends on the elements at its own place alone."""
     if not cases.is_elementwise(case):
         return False
-    try:
-        with cases.quiet():
-            return all(
-                not one.size or cases.is_of_place(case, number, (0,) * one.ndim, one.flat[0])
-                for number, one in enumerate(exact_of(case.sample, case.arrays))
-            )
-    except Exception as error:  # other numbers at other places are refused
-        faults.note(error)
-        return True
+
+    def is_one() -> bool:
+        return all(
+            not one.size or cases.is_of_place(case, number, (0,) * one.ndim, one.flat[0])
+            for number, one in enumerate(case.exact)
+        )
+
+    with cases.quiet():
+        return faults.attempted(is_one, True)  # other numbers at other places may be refused
 
 
 def _lost(
@@ -181,7 +181,7 @@ def _lost(
         part: What a result may be off, of its size.
     """
     try:
-        exact = exact_of(case.sample, case.arrays)
+        exact = case.exact
         beside = exact_of(case.sample, leeway.beside(case.arrays))
         run = values_of(replace(case, sample=cases.grossly(case.sample, least, part)), "webgpu")
         found = [
@@ -291,11 +291,7 @@ def _of_whole(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
     """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
-    try:
-        exact_of(case.sample, case.arrays)
-        values_of(case, "cpu")
-    except Exception as error:  # they do not
-        faults.note(error)
+    if faults.attempted(lambda: (case.exact, values_of(case, "cpu")), None) is None:
         return []
     found = right.judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]

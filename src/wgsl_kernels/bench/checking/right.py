@@ -71,7 +71,7 @@ def judged(
     """Return a finding where a case gives values outside of the bound, or raises."""
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
-        alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
+        alternatives = case.alternatives
     except Exception as error:  # a shape rule refused the case: on all backends alike
         return contradicted(subject, case, error, label)
     try:
@@ -374,7 +374,7 @@ def _at_index(subject: Subject, case: Case) -> list[Finding]:
     """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
     with cases.quiet():
         try:
-            exact_of(case.sample, case.arrays)
+            _ = case.exact
             bits.alone(case.sample, case.arrays)
         except IndexOutOfRange:
             return []
@@ -389,13 +389,13 @@ def _at_index(subject: Subject, case: Case) -> list[Finding]:
 
 def _outside(subject: Subject, case: Case) -> list[Finding]:
     """Return the accesses of a case that are outside of an array; none where it reports them."""
-    try:
+
+    def seen() -> list[Finding]:
         bits.alone(case.sample, case.arrays)
-        seen = safe.watched(subject, case)
-    except Exception as error:  # it reports them, or raises where values are compared
-        faults.note(error)
-        return []
-    return [one for one in seen if one.code.startswith("out-of-bounds")]
+        return safe.watched(subject, case)
+
+    found = faults.attempted(seen, [])
+    return [one for one in found if one.code.startswith("out-of-bounds")]
 
 
 def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -421,13 +421,12 @@ def defined(sample: Sample, factors: Sequence[int] = cases.LARGER) -> Iterator[C
     alike = [sample] if apart is sample else [apart, sample]
     for several in zip(*[cases.varied(one, factors) for one in alike], strict=True):
         for case in filter(None, itertools.chain(*itertools.zip_longest(*several))):
-            with cases.quiet():
-                try:
-                    exact = exact_of(case.sample, case.arrays)
-                except Exception as error:  # NumPy refused the value, or the signature did
-                    if faults.note(error) or not getattr(error, "blames_kernel", False):
-                        continue
-                    exact = []
+            try:
+                exact = case.exact
+            except Exception as error:  # NumPy refused the value, or the signature did
+                if faults.note(error) or not getattr(error, "blames_kernel", False):
+                    continue
+                exact = []
             if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
                 yield case
             break

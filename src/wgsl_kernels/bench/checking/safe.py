@@ -17,7 +17,7 @@ from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.testing.closeness import equal_or_nan
+from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -95,7 +95,7 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
         same = np.logical_and.reduce([equal_or_nan(one, two) for two in others])
         if same.all():
             continue
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        at = largest_at(~same)
         count = int((~same).sum())
         cause = _cause(subject, case)
         if not cause:

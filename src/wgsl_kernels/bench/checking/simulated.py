@@ -23,7 +23,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.simulator.accesses import AccessLog
-from wgsl_kernels.testing.closeness import equal_or_nan
+from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -71,7 +71,7 @@ def _depending(one: Finding, plain: Sequence[Array], late: Sequence[Array]) -> F
     for number, (a, b) in enumerate(zip(plain, late, strict=True)):
         same = equal_or_nan(a, b)
         if not same.all():
-            at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+            at = largest_at(~same)
             words = f"{one.words} Output {number} at {list(at)} is {a[at]}, or {b[at]}."
             return replace(one, code="atomic-race", words=words)
     return one

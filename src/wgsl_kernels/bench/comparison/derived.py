@@ -78,10 +78,8 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
     plain = _run_plain(sample, tensors)
     if states_bound(sample) or backend != "cpu":
         return plain
-    try:
-        other = _of_shader(sample, [one.numpy() for one in tensors])
-    except Exception as error:  # said where the shader runs
-        faults.note(error)
+    other = faults.attempted(lambda: _of_shader(sample, [one.numpy() for one in tensors]), plain)
+    if other is plain:
         return plain
     return BoundedResults(
         plain.found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words

@@ -58,10 +58,9 @@ def is_within_sums(
     absolute inputs are of sums and products; where that overflows, a right sum does, too.
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.5.
     """
-    try:
-        sizes = exact_of(sample, [np.abs(one) if one.dtype.kind == "f" else one for one in arrays])
-    except Exception as error:  # absolute values are refused
-        faults.note(error)
+    positive = [np.abs(one) if one.dtype.kind == "f" else one for one in arrays]
+    sizes = faults.attempted(lambda: exact_of(sample, positive), None)
+    if sizes is None:
         return False
     count = max((one.size for one in arrays), default=0)
     left_out: list[Array] = []
@@ -97,11 +96,11 @@ def is_unsettled(
     if not any(one.dtype.kind == "f" for one in arrays):
         return False
     exact = alternatives[0]
-    try:
-        near, far = (exact_of(sample, beside(arrays, part)) for part in (0.0, COARSE))
-    except Exception as error:  # numbers beside those of a domain are refused
-        faults.note(error)
+    moved_by = [beside(arrays, part) for part in (0.0, COARSE)]
+    found = faults.attempted(lambda: [exact_of(sample, one) for one in moved_by], None)
+    if found is None:  # numbers beside those of a domain are refused
         return False
+    near, far = found
     left_out: list[Array] = []
     for (_, values), one, other, coarse in zip(run.found, exact, near, far, strict=True):
         if one.dtype.kind in "biu":
@@ -239,16 +238,13 @@ def is_reached(
     meant = [_numbers_for_nan(one, arrays) for one in alternatives[0]]
     if _are_right_but(meant, arrays, run, alternatives):
         return False
-    try:
-        first, *others = [
-            exact_of(sample, _with_numbers(sample, arrays, part)) for part in (0.0, 0.37, 1.0)
-        ]
-    except Exception as error:  # a number that the kernel refuses
-        faults.note(error)
+    filled = [_with_numbers(sample, arrays, part) for part in (0.0, 0.37, 1.0)]
+    found = faults.attempted(lambda: [exact_of(sample, one) for one in filled], None)
+    if found is None:  # a number that the kernel refuses
         return False
     changed = [
         np.logical_or.reduce([~equal_or_nan(one, another) for another in rest])
-        for one, *rest in zip(first, *others, strict=True)
+        for one, *rest in zip(*found, strict=True)
     ]
     if not any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
         changed = [np.isnan(one) & at for one, at in zip(alternatives[0], changed, strict=True)]
