@@ -71,6 +71,11 @@ def plain(sample: Sample) -> Case:
     return Case(sample, "sample", tuple(arrays_for(sample)))
 
 
+def is_drawn(sample: Sample) -> bool:
+    """Say whether inputs are drawn from ranges, so that others may stand in their place."""
+    return sample.values is None and sample.make is None
+
+
 HALF_RTOL, HALF_ATOL = 2.0**-6, 2.0**-7
 """What results of float16 are held to, whatever the sample states for its own dtype."""
 
@@ -137,7 +142,7 @@ def varied(sample: Sample, factors: Sequence[int] = LARGER) -> Iterator[list[Cas
         """Yield the case with a length that grows as the attribute does, or its square."""
         if type(value) is not int or other != value + 1 or value < 1:
             return
-        if sample.make is not None or sample.values is not None:
+        if not is_drawn(sample):
             return
         for length in sorted({one for shape in sample.shapes for one in shape}):
             for power in (1, 2):
