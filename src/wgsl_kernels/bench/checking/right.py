@@ -187,6 +187,8 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
 
     Of anything else that is raised the signature, or NumPy, refused the case.
     """
+    if faults.note(error):
+        return []
     is_of_kernel = isinstance(error, WgslKernelsError) and error.blames_kernel
     if not is_of_kernel or isinstance(error, DTypeError) or not case.is_meant:
         subject.refused.append((case, error))
@@ -194,9 +196,11 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
     return with_case(findings_of(error, subject, "wrong-shape"), label)
 
 
-def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
+def of_sizes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
+    sides = {one.module.composed.workgroup_size[0] for one in subject.dispatches(sample)}
+    groups = sorted(sides - {64})[:2]
     subject.refused.clear()
     tried: list[Case] = []
     further = sizes.further(sample, tried, subject.refused)
