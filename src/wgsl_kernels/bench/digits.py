@@ -12,6 +12,7 @@ import numpy as np
 from wgsl_kernels.backends.derived.library import leaves_of
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
 from wgsl_kernels.backends.simulator.noting import following
+from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
@@ -121,7 +122,7 @@ def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None
 @contextmanager
 def _reading(device: Device) -> Iterator[tuple[_Beside, list[DigitsWords | None]]]:
     """Have a block's dispatches run with float64 beside; the list has what each read is of."""
-    beside, reads, own = _Beside(), list["DigitsWords | None"](), vars(device)
+    beside, reads = _Beside(), list["DigitsWords | None"]()
 
     def read(storage: Storage, offset: int, nbytes: int) -> Any:
         found = type(device).read(device, storage, offset, nbytes)
@@ -132,14 +133,8 @@ def _reading(device: Device) -> Iterator[tuple[_Beside, list[DigitsWords | None]
         )
         return found
 
-    with device.lock:
-        own["read"] = read
-    try:
-        with following(device, beside.run):
-            yield beside, reads
-    finally:
-        with device.lock:
-            own.pop("read", None)
+    with with_methods(device, read=read), following(device, beside.run):
+        yield beside, reads
 
 
 def _lost(beside: _Beside, words: DigitsWords, values: Array) -> LostDigits:

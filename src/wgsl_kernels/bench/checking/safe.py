@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.runtime.watching import Event
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -70,13 +69,12 @@ def _on_device(subject: Subject, case: Case) -> list[Finding]:
         with watching(_device()) as seen:
             for one in outputs_of(call_of(sample), given):
                 one.numpy()
-    events = [one for one in seen.events if one.record.event != "said"]
-    found = [_finding(subject, case, event) for event in events]
+    found = [
+        replace(fault(one), kernel=subject.name, evidence=(("case", case.id),))
+        for one in seen
+        if one.record.event != "said"
+    ]
     return once(found, lambda one: (one.code, one.place))
-
-
-def _finding(subject: Subject, case: Case, event: Event) -> Finding:
-    return replace(fault(event), kernel=subject.name, evidence=(("case", case.id),))
 
 
 def undefined(subject: Subject, case: Case) -> list[Finding]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.bench.intervals.dispatches import run_on_intervals
 from wgsl_kernels.bench.intervals.memory import IntervalWords
 from wgsl_kernels.bench.intervals.numbers import OutOfReachError
@@ -152,7 +153,7 @@ def on_intervals(device: Device, *, names: bool = False) -> Iterator[Ranges]:
     With ``names`` also what the names in its shaders may be.
     """
     kept, ranges = _BlockBuffers(device), Ranges(names={} if names else None)
-    own = vars(device)
+    plain = device.run
 
     def run(ready: Ready, storages: Sequence[Storage]) -> None:
         if ready.origin is None or not ready.work:
@@ -173,12 +174,5 @@ def on_intervals(device: Device, *, names: bool = False) -> Iterator[Ranges]:
         kept.forget(storage)
         type(device).upload(device, storage, offset, data)
 
-    with device.lock:
-        plain = device.run
-        own.update(run=run, read=read, upload=upload)
-    try:
+    with with_methods(device, run=run, read=read, upload=upload):
         yield ranges
-    finally:
-        with device.lock:
-            for name in ("run", "read", "upload"):
-                own.pop(name, None)

@@ -109,7 +109,7 @@ class Debugging:
             return
         assert self.device is not None
         _, dispatch = ready.origin
-        events = watch_run(self.device, self._plain, ready, storages).events
+        events = watch_run(self.device, self._plain, ready, storages)
         for line in said([one for one in events if one.record.event == "said"]):
             print(line)  # what wk_print is for
         self.faults += [fault(one) for one in events if one.record.event != "said"]
