@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from wgsl_kernels.testing.closeness import spacing
+
 Array = np.ndarray
 Interval = tuple[Array, Array]
 Bound = Callable[[Sequence[Array], Array], Interval]
@@ -278,12 +280,8 @@ def _steps(x: Array, axis: Axes, depth: int | None) -> int:
 
 def _spacing(expected: Array) -> Array:
     """Return the ULP of the exact result; of a complex one, that of its absolute value."""
-    info = np.finfo(_format(expected))
-    size = np.clip(
-        np.abs(expected.astype(np.result_type(expected, np.float64))), info.tiny, info.max
-    )
-    size = np.where(np.isnan(size), 1, size)
-    return np.asarray(2.0 ** np.floor(np.log2(size)) * float(info.eps))
+    wide = expected.astype(np.result_type(expected, np.float64))
+    return spacing(np.abs(wide), _format(expected))
 
 
 def _rounded(expected: Array) -> Array:

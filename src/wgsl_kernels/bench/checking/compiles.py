@@ -8,6 +8,7 @@ from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.hooks import misspelt_hooks
 from wgsl_kernels.bench.checking.subject import Subject, findings_of, once, with_case
+from wgsl_kernels.bench.checking.texts import errors_in
 from wgsl_kernels.bench.checking.tint import tint_findings
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.environment.config import config
@@ -16,7 +17,6 @@ from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, call_of, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.lint.diagnose import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -139,22 +139,8 @@ def _in_the_file(subject: Subject, known: set[str]) -> Iterator[Finding]:
     source = _source(subject)
     if source is None:
         return
-    text = source.own.text
-    for one in diagnose(text, _Anything()):
-        place = text.place(one.span.begin)
-        if place.label not in known:
-            width = one.span.end - one.span.begin
-            line = text.line(place.line)
-            yield Finding(
-                one.code, one.words, subject.name, place.file, place.line, place.column, width, line
-            )
-
-
-class _Anything(frozenset[str]):
-    """All names: whether one is known is for the composer to say."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
+    found = errors_in(source.own.text, subject.name)  # whether a name is known the composer says
+    yield from (one for one in found if one.place not in known)
 
 
 def misspelt(subject: Subject) -> Iterator[Finding]:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.composed import is_kernels_own
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -62,6 +62,9 @@ class Subject:
     ended: list[str] = field(default_factory=list[str], compare=False)
     refused: list[tuple[Case, Exception]] = field(
         default_factory=list["tuple[Case, Exception]"], compare=False
+    )
+    _ran: dict[int, tuple[Sample, list[Dispatch]]] = field(
+        default_factory=dict[int, "tuple[Sample, list[Dispatch]]"], compare=False
     )
 
     @property
@@ -184,18 +187,18 @@ class Subject:
 
     def is_own(self, file: str) -> bool:
         """Say whether a file is the author's, not one of the package that others share."""
-        if file == COMPOSED:
-            return False
-        if self.origin is not None and self.origin.is_ours:
-            return not file.startswith(("templates/", "tensors/", "lib/", "operands/", "families/"))
-        return not is_ours(file)
+        return is_kernels_own(file, by_us=self.origin is not None and self.origin.is_ours)
 
     def dispatches(self, sample: Sample) -> list[Dispatch]:
-        arrays = arrays_for(sample)
-        with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
-            tensors = tensors_for(arrays)
-            seen = explain(lambda: _ran(sample, tensors))
-        return [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+        """Return what a sample has webgpu run; it runs when that is first asked for."""
+        if id(sample) not in self._ran:
+            arrays = arrays_for(sample)
+            with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
+                tensors = tensors_for(arrays)
+                seen = explain(lambda: _ran(sample, tensors))
+            found = [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+            self._ran[id(sample)] = sample, found
+        return self._ran[id(sample)][1]
 
 
 def _summands(node: tree.Expression) -> Iterator[tree.Expression]:

@@ -37,10 +37,10 @@ class Event:
 
 @contextmanager
 def with_methods(
-    device: Device, of: object = None, **methods: Callable[..., Any]
+    device: Device, part: object = None, **methods: Callable[..., Any]
 ) -> Iterator[None]:
     """Have a device, or a part of it, other methods in a block, for whoever calls them there."""
-    own = vars(of or device)
+    own = vars(device if part is None else part)
     with device.lock:
         before = {name: own[name] for name in methods if name in own}
         own.update(methods)

@@ -42,6 +42,22 @@ def is_all_ours(source_map: SourceMap) -> bool:
     )
 
 
+_SHARED = ("templates/", "tensors/", "lib/", "operands/", "families/", "lowering/")
+"""The folders of the package's shaders that are no kernel's own."""
+
+
+def is_kernels_own(file: str, *, by_us: bool) -> bool:
+    """Say whether a file is a kernel's own, not one of the package that many share.
+
+    Args:
+        file: What places in a composed text name.
+        by_us: Whether the kernel is one of the package.
+    """
+    if file == COMPOSED:
+        return False
+    return not file.startswith(_SHARED) if by_us else not is_ours(file)
+
+
 @dataclass(frozen=True, slots=True)
 class BoundBuffer:
     """One binding of group 0.
