@@ -81,8 +81,7 @@ def ulp(n: Amount) -> Bound:
     """Allow ``n`` units in the last place of the exact result; at least half a one, to round it."""
 
     def bound(inputs: Sequence[Array], expected: Array) -> Interval:
-        spacing = _spacing(expected)
-        return _around(expected, np.maximum(_amount(n, inputs), 0.5) * spacing)
+        return _around(expected, np.maximum(_amount(n, inputs), 0.5) * _spacing(expected))
 
     return bound
 

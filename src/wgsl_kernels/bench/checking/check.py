@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared
 as they stand."""
-WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
+WATCHED_SIZES = (0, 1, 65)
 """The sizes, beside a sample's own, at which accesses are watched."""
-OF_FOUR = "-> 63"
+OF_FOUR = 63
 """That at which they are watched, too, where a loop is the author's own: 3 remain of groups of
 four, as 1 of 65."""
 COVERED = {"same-write-race": "write-race", "unordered-atomics": "atomic-race"}
 """Codes that a waiver of another covers, too: the lesser case of it."""
-TILED_SIZE = "-> 257"
+TILED_SIZE = 257
 """The size at which those of kernels with workgroup memory are watched, too: a loop over tiles then
 has several rounds."""
 
@@ -314,15 +314,11 @@ class _KernelCheck:
         modules = _modules(one, sample)
         is_tiled = any("var<workgroup>" in each.source_map.composed.text for each in modules)
         watched = (*WATCHED_SIZES, TILED_SIZE) if is_tiled else WATCHED_SIZES
-        sized = [case for case in sizes.sized(sample) if case.what.endswith(watched)]
-        chosen = [
-            one_case
-            for one_case in (cases.plain(sample), *sized)
-            if self.case in one_case.id and cases.is_taken(one_case)
-        ]
+        tried = (cases.plain(sample), *sizes.sized(sample, among=watched))
+        chosen = [case for case in tried if self.case in case.id and cases.is_taken(case)]
         has_own_loop = not one.is_ours and any(each.composed.form == "free" for each in modules)
-        own = sizes.sized(sample) if has_own_loop else ()
-        rest = [case for case in own if case.what.endswith(OF_FOUR) and cases.is_taken(case)]
+        own = sizes.sized(sample, among=(OF_FOUR,)) if has_own_loop else ()
+        rest = [case for case in own if cases.is_taken(case)]
         rest = sorted(rest, key=lambda case: sum(each.size for each in case.arrays))[:1]
         for check, judge, several in (
             ("accesses", safe.watched, [*chosen, *rest]), ("undefined", safe.undefined, chosen)

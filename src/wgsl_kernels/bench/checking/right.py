@@ -92,30 +92,21 @@ def judged(
         if all(one.size for one in case.arrays) and not case.is_unforeseen:
             raise
         return []  # a bound that knows nothing of empty inputs, or of other shapes or attributes
-    if wrong is None:
+    if wrong is None or leeway.may_fall_either_way(case.arrays, wrong):
         return []
-    if leeway.may_fall_either_way(case.arrays, wrong):
-        return []
+    held = leeway.HeldResults(case.sample, case.arrays, run, alternatives)
     if code in ("wrong-at-extreme", "wrong-in-domain"):
         if wrong.is_whole and code == "wrong-at-extreme":
             return []  # a choice by numbers that are rounded may fall either way
-        if not subject.is_map and leeway.is_within_sums(
-            case.sample, case.arrays, run, alternatives
-        ):
+        if not subject.is_map and leeway.is_within_sums(held):
             return []
-        if code == "wrong-in-domain" and leeway.is_unsettled(
-            case.sample, case.arrays, run, alternatives
-        ):
+        if code == "wrong-in-domain" and leeway.is_unsettled(held):
             return []
-        if case.what == "halves" and leeway.is_wrong_though_bounded(
-            case.sample, case.arrays, alternatives
-        ):
+        if case.what == "halves" and leeway.is_wrong_though_bounded(held):
             code = "wrong-though-bounded"
         elif specials.is_in_domain(case):
             code = "wrong-in-domain"
-    if leeway.is_unknown(
-        case.sample, case.arrays, run, alternatives[0], lambda: simulated.wide(case)
-    ):
+    if leeway.is_unknown(held, lambda: simulated.wide(case)):
         code = "unknown-bound"
     if wrong.got is None:
         words = f"{wrong.what}."
@@ -123,12 +114,14 @@ def judged(
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
         words += leeway.UNKNOWN if code == "unknown-bound" else ""
     may_cancel = code == "wrong-nonfinite" and not subject.is_map
-    if may_cancel and leeway.is_of_infinities(case.arrays, run, alternatives):
+    if may_cancel and leeway.is_of_infinities(held):
         code, words = "nan-of-infinities", f"{words} {_CANCELS}"
-    elif code == "wrong-nonfinite":
-        is_open = portable.is_open_to_nan(subject, case.sample)
-        if is_open and leeway.is_reached(case.sample, case.arrays, run, alternatives):
-            code, words = "nan-compared", f"{words} {_OPEN}"
+    elif (
+        code == "wrong-nonfinite"
+        and portable.is_open_to_nan(subject, case.sample)
+        and leeway.is_reached(held)
+    ):
+        code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
         *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
@@ -264,7 +257,7 @@ def ran(case: Case) -> None:
 
 SUBGROUPS = (4, 8, 16, 32, 64, 128)
 """Invocations that subgroups of some device have."""
-LARGER = "-> 257"
+LARGER = 257
 """A size at which workgroups have several subgroups, and the last is not full."""
 FOLDED = 1030
 """A length that takes several workgroups."""
@@ -462,8 +455,8 @@ def subgroups(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a kernel that names subgroups with those of each size, on the simulator."""
     if not subject.uses_subgroups:
         return
-    larger = [one for one in sizes.sized(sample) if one.what.endswith(LARGER)]
-    for case in (cases.plain(sample), *filter(cases.is_taken, larger)):
+    larger = filter(cases.is_taken, sizes.sized(sample, among=(LARGER,)))
+    for case in (cases.plain(sample), *larger):
         for size in SUBGROUPS:
             with simulated.in_subgroups(size):
                 what = f"subgroups of {size}"

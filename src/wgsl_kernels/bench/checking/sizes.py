@@ -56,7 +56,9 @@ MOST_LARGE = (1 << 17) + 14
 """Elements of an input of a case that is large: twice a length above 65,536."""
 
 
-def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
+def sized(
+    sample: Sample, groups: Sequence[int] = (), among: Sequence[int] = SIZES
+) -> Iterator[Case]:
     """Yield the sample at other sizes; a kernel's shape rule may refuse them.
 
     Each length of its shapes is replaced, wherever it occurs, so that what must agree still does.
@@ -64,10 +66,11 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
     Args:
         sample: The sample.
         groups: Workgroup sizes of the kernel, around which sizes are of interest.
+        among: The other sizes.
     """
     around = {one + d for one in groups for d in (-1, 0, 1)}
     for length in lengths_of(sample):
-        for size in sorted({*SIZES, *around} - {length}):
+        for size in sorted({*among, *around} - {length}):
             yield from _if_made(resized(sample, {length: size}))
 
 
