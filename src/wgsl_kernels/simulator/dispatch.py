@@ -63,7 +63,7 @@ class EntryPoint:
             groups: Workgroups along x, y and z.
             bound: The words of each buffer by its group and binding; those of ``immediate``
                 variables under that word. Where the domain has more than words, it may be that:
-                ``WideWords`` of float64 keep what dispatches before gave.
+                ``ShadowedWords`` keep the float64 that dispatches before gave.
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups; with late
                 stores each ``atomicStore`` to workgroup memory comes last.
