@@ -26,7 +26,6 @@ from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues
 
@@ -173,17 +172,7 @@ class Subject:
         self, code: str, words: str, module: ShaderModule, span: Span, **facts: Any
     ) -> Finding:
         """Return a finding about part of a composed text; its place is the author's."""
-        composed = module.source_map.composed
-        at = composed.place(span.begin)
-        text, place = module.source_map.origin(at.line, at.column)
-        start = module.composed.start
-        if place.file == COMPOSED and start is not None:
-            text, place = start
-        line = text.line(place.line)
-        width = max(1, min(span.end - span.begin, len(line) - place.column + 1))
-        return Finding(
-            code, words, self.name, place.file, place.line, place.column, width, line, **facts
-        )
+        return Finding(code, words, self.name, *module.composed.authors_place(span), **facts)
 
     def is_own(self, file: str) -> bool:
         """Say whether a file is the author's, not one of the package that others share."""

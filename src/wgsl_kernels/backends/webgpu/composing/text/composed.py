@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
     from wgsl_kernels.backends.webgpu.composing.text.params import Field
     from wgsl_kernels.engine.environment.errors import ShaderError
-    from wgsl_kernels.wgsl.syntax.places import Place, Text
+    from wgsl_kernels.wgsl.syntax.places import Place, Span, Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 BindingAccess = Literal["read", "read_write", "uniform"]
@@ -161,6 +161,19 @@ class Composed:
         text, place = self.start
         words = str(error).removeprefix(f"{self.kernel}: ")
         return coded(error.code, f"{self.kernel}: {pointed(text, place, words)}")
+
+    def authors_place(self, span: Span) -> tuple[str, int, int, int, str]:
+        """Return what an author wrote for part of the text: file, line, column, width, the line.
+
+        Of what the composer wrote it is where the kernel begins.
+        """
+        at = self.source_map.composed.place(span.begin)
+        text, place = self.source_map.origin(at.line, at.column)
+        if place.file == COMPOSED and self.start is not None:
+            text, place = self.start
+        line = text.line(place.line)
+        width = max(1, min(span.end - span.begin, len(line) - place.column + 1))
+        return place.file, place.line, place.column, width, line
 
     def shared_functions(self) -> frozenset[str]:
         """Return the functions of its text that are the library's, or the composer's own."""
