@@ -111,7 +111,7 @@ def blamed(subject: Subject, case: Case, backend: str, found: list[Finding]) -> 
             text = [("float64", one) for one in wide or [] if one is not None]
 
             def agree(some: Sequence[tuple[str, Array]], others: Sequence[Array]) -> bool:
-                return mismatch(gpu.bounds, case.arrays, some, [others]) is None
+                return mismatch(gpu.may.bounds, case.arrays, some, [others]) is None
 
             is_cpu_alone = agree(gpu.found, exact)
             is_cpu_like_gpu = agree(cpu.found, results)
@@ -188,7 +188,7 @@ def _lost(
             (dtype, np.where(leeway.is_calm(one, other, least), values, one).astype(values.dtype))
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
         ]
-        wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
+        wrong = mismatch(run.may.bounds, case.arrays, found, [exact], subject.input_names)
     except Exception as error:  # a case that is refused is none
         faults.note(error)
         return []
@@ -211,7 +211,7 @@ def _width(case: Case, exact: Sequence[Array]) -> float:
     for number, (expected, (dtype, _)) in enumerate(zip(exact, run.found, strict=True)):
         if dtype not in PRECISION:
             continue
-        low, high = run.bounds[min(number, len(run.bounds) - 1)](inputs, expected)
+        low, high = run.may.bounds[min(number, len(run.may.bounds) - 1)](inputs, expected)
         with np.errstate(all="ignore"):
             allowed = np.maximum(high - expected, expected - low)
         known = np.isfinite(allowed) & np.isfinite(expected)

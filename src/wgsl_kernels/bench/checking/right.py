@@ -85,9 +85,11 @@ def judged(
         if [one.code for one in found] != ["runaway-loop"]:
             return found
         return _beyond_adapter(subject, case, code, found[0])
+    if run.are_nearest(case.arrays, alternatives):
+        return []
     try:
         names = subject.input_names
-        wrong = mismatch(run.bounds, case.arrays, run.found, alternatives, names)
+        wrong = mismatch(run.may.bounds, case.arrays, run.found, alternatives, names)
     except (ValueError, IndexError):
         if all(one.size for one in case.arrays) and not case.is_unforeseen:
             raise
@@ -124,7 +126,7 @@ def judged(
         code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
-        *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
+        *((("bound", run.may.words),) if run.may.words and not wrong.is_whole else ()),
         *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),

@@ -70,12 +70,12 @@ def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
     exact = exact_of(sample, arrays)
     with only(backend, sample):
         run = run_bounded(sample, tensors_for(arrays, layout), backend)
-    worst = _Worst(run.words)
+    worst = _Worst(run.may.words)
     wide = wide_inputs(arrays)
     if len(run.found) != len(exact):
         worst.fail(f"got {len(run.found)} outputs, want {len(exact)}")
     for index, ((dtype, actual), expected) in enumerate(zip(run.found, exact, strict=False)):
-        bound = run.bounds[min(index, len(run.bounds) - 1)]
+        bound = run.may.bounds[min(index, len(run.may.bounds) - 1)]
         errors = errors_of(bound, wide, actual, expected, dtype)
         if isinstance(errors, str):
             worst.fail(f"output {index} {errors}")

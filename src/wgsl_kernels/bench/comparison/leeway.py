@@ -54,7 +54,7 @@ class HeldResults:
             (dtype, np.where(at, exact, values).astype(values.dtype))
             for (dtype, values), at, exact in zip(self.run.found, left_out, self.exact, strict=True)
         ]
-        return mismatch(self.run.bounds, self.arrays, found, self.alternatives) is None
+        return mismatch(self.run.may.bounds, self.arrays, found, self.alternatives) is None
 
 
 def may_fall_either_way(arrays: Sequence[Array], wrong: Mismatch) -> bool:
@@ -70,9 +70,9 @@ def is_wrong_though_bounded(held: HeldResults) -> bool:
         run = run_derived(held.sample, tensors_for(held.arrays))
     found = [
         (dtype, np.where(_shaped(at, exact), values, exact))
-        for (dtype, values), at, exact in zip(run.found, run.bounded, held.exact, strict=True)
+        for (dtype, values), at, exact in zip(run.found, run.may.bounded, held.exact, strict=True)
     ]
-    return mismatch(run.bounds, held.arrays, found, held.alternatives) is not None
+    return mismatch(run.may.bounds, held.arrays, found, held.alternatives) is not None
 
 
 def is_within_sums(held: HeldResults) -> bool:
@@ -202,11 +202,11 @@ def is_unknown(held: HeldResults, wide: Callable[[], Sequence[Array | None] | No
     for number, (expected, (dtype, values)) in enumerate(zip(exact, run.found, strict=True)):
         if dtype != "float32" or values.shape != expected.shape:
             return False
-        known = run.bounded[number] if number < len(run.bounded) else None
+        known = run.may.bounded[number] if number < len(run.may.bounded) else None
         size = np.full(expected.shape, off / (1 - off) * max(given, _largest(expected)))
         allowed.append(np.where(_shaped(known, expected), 0.0, size))
     bounds = [
-        either(offsets(one, one, 0.0), run.bounds[min(number, len(run.bounds) - 1)])
+        either(offsets(one, one, 0.0), run.may.bounds[min(number, len(run.may.bounds) - 1)])
         for number, one in enumerate(allowed)
     ]
     if mismatch(bounds, arrays, run.found, [exact]) is not None:
