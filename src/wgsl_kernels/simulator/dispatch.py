@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.late_stores import LateRun
 from wgsl_kernels.simulator.memory import Run, VariableMemory
-from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler, rounds
+from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
+from wgsl_kernels.simulator.statements import MOST_ROUNDS
 from wgsl_kernels.simulator.subgroups import Subgroups
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.lint.remarks import builtin_named
@@ -78,8 +78,7 @@ class EntryPoint:
         shared = self._shared(bound)
         if log is not None and most_rounds is None:
             most_rounds = log.most_rounds
-        limited = rounds if most_rounds is None else partial(rounds, most=most_rounds)
-        self.module.globals["rounds"] = limited
+        self.module.globals["most_rounds"] = most_rounds or MOST_ROUNDS
         workgroup = self.size[0] * self.size[1] * self.size[2]
         try:
             parts = list(_parts(groups, workgroup))

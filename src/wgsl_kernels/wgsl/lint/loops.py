@@ -87,37 +87,50 @@ def _is_endless(node: tree.Loop | tree.While | tree.For) -> bool:
     if any(isinstance(one, (tree.Call, tree.Index, tree.Unary)) for one in parts):
         return False  # what it asks may change elsewhere
     asked = {one.name for one in parts if isinstance(one, tree.Name)}
-    return bool(asked) and not asked & _changed(node)
+    update = (node.update,) if isinstance(node, tree.For) and node.update else ()
+    return bool(asked) and not asked & changed_in(node.body, *update)
 
 
-def _changed(node: tree.While | tree.For) -> set[str]:
-    """Return the names that a round of a loop may change."""
+def changed_in(*parts: tree.Node) -> set[str]:
+    """Return the names of what some statements may change."""
     found: set[str] = set()
-    parts = [node.body, *([node.update] if isinstance(node, tree.For) and node.update else [])]
-    for part in parts:
-        for one in descendants(part):
-            if isinstance(one, (tree.Assign, tree.IncrementStatement)) and one.target is not None:
-                root = root_of(one.target)
-                found |= set() if root is None else {root.name}
-            elif isinstance(one, tree.Unary) and one.operator == "&":
-                root = root_of(one)
-                found |= set() if root is None else {root.name}
+    for one in (each for part in parts for each in descendants(part)):
+        target: tree.Expression | None = None
+        if isinstance(one, (tree.Assign, tree.IncrementStatement)):
+            target = one.target
+        elif isinstance(one, tree.Unary) and one.operator == "&":
+            target = one
+        root = None if target is None else root_of(target)
+        found |= set() if root is None else {root.name}
     return found
 
 
-def rounds_of(node: tree.Node, constants: ConstantValues) -> int | None:
-    """Return how often a loop of constants runs: ``for (var i = 0u; i < 9u; i++)``."""
+def counted_by(node: tree.Node, constants: ConstantValues) -> tuple[tree.Binary, int] | None:
+    """Return the condition and the step of ``for (var i = a; i < b; i += 1)``, None of others.
+
+    No round ends such a loop.
+    """
     if not isinstance(node, tree.For) or not isinstance(node.first, tree.Var):
         return None
     condition = None if node.condition is None else bare(node.condition)
     if not isinstance(condition, tree.Binary) or condition.operator not in ("<", "<="):
         return None
-    left, right = bare(condition.left), bare(condition.right)
-    if not isinstance(left, tree.Name) or left.name != node.first.ident.name:
+    left, name = bare(condition.left), node.first.name
+    step = _step(node.update, name, constants)
+    is_counted = isinstance(left, tree.Name) and left.name == name and step
+    if not is_counted or jumps_in(node.body) & {"break", "return"}:
         return None
-    begin, end = _number(node.first.value, constants), _number(right, constants)
-    step = _step(node.update, left.name, constants)
-    if begin is None or end is None or not step or jumps_in(node.body) & {"break", "return"}:
+    return condition, step or 1
+
+
+def rounds_of(node: tree.Node, constants: ConstantValues) -> int | None:
+    """Return how often a loop of constants runs: ``for (var i = 0u; i < 9u; i++)``."""
+    counted = counted_by(node, constants)
+    if counted is None or not isinstance(node, tree.For) or not isinstance(node.first, tree.Var):
+        return None
+    condition, step = counted
+    begin, end = (_number(one, constants) for one in (node.first.value, bare(condition.right)))
+    if begin is None or end is None:
         return None
     return max(0, -(-(end + (condition.operator == "<=") - begin) // step))
 
