@@ -147,7 +147,9 @@ class EntryPoint:
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
                 views = self.module.domain.views(words)
-                found[name] = VariableMemory(name, views, len(views["u32"]), spacing)
+                is_constant = node.space in ("uniform", "immediate")
+                count = len(views["u32"])
+                found[name] = VariableMemory(name, views, count, spacing, is_constant=is_constant)
         return found
 
     def _builtins(
