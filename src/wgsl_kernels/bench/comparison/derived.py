@@ -80,6 +80,16 @@ class BoundedResults:
         """What the results may be."""
         return self.derive()
 
+    def is_equal_to(self, right: Sequence[Array] | None) -> bool:
+        """Say whether results have the bits of others."""
+        if right is None or len(right) != len(self.found):
+            return False
+        pairs = [(one, other) for (_, one), other in zip(self.found, right, strict=True)]
+        return all(
+            a.shape == b.shape and a.dtype == b.dtype != object and a.tobytes() == b.tobytes()
+            for a, b in pairs
+        )
+
     def are_nearest(self, arrays: Sequence[Array], alternatives: Sequence[Sequence[Array]]) -> bool:
         """Say whether results are right whatever is derived, as exact ones are that are rounded."""
         if self.least is None or any(np.iscomplexobj(one) for _, one in self.found):
