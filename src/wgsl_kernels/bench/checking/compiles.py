@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.hooks import misspelt_hooks
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, once, with_case
+from wgsl_kernels.bench.checking.subject import About, Subject, findings_of, once, with_case
 from wgsl_kernels.bench.checking.texts import errors_in
 from wgsl_kernels.bench.checking.tint import tint_findings
 from wgsl_kernels.bench.comparison.checks import only
@@ -88,9 +88,9 @@ def _of_signature(subject: Subject, sample: Sample, arrays: Sequence[Array], err
             outputs_of(call_of(sample), tensors_for(arrays))
     except Exception as other:  # a kernel may raise anything; the check tells
         is_free |= getattr(other, "blames_kernel", False)
-    placed = subject.of_signature if is_free else subject.of_cpu
-    evidence = (("cpu kernel", subject.of_cpu("wrong-shape", "").place),)
-    return placed("wrong-shape", words, evidence=evidence)
+    evidence = (("cpu kernel", subject.finding("wrong-shape", "", "cpu").place),)
+    about: About = "signature" if is_free else "cpu"
+    return subject.finding("wrong-shape", words, about, evidence=evidence)
 
 
 def _over_limits(subject: Subject, dispatch: Dispatch) -> Iterator[Finding]:

@@ -119,7 +119,7 @@ def _at(
             evidence = [("case", f"{sample.id}, values × {scale:g}")]
             if values[wgsl_name(name)].shape == hand.shape:
                 evidence.append(("input", f"{name} = {values[wgsl_name(name)][at]:.6g}"))
-            return [subject.of_gradient("derived-differs", words, evidence=tuple(evidence))]
+            return [subject.finding("derived-differs", words, "gradient", evidence=tuple(evidence))]
     return []
 
 

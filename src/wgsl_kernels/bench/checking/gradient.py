@@ -79,7 +79,7 @@ def _judged_row(subject: Subject, row: Row, code: str, case: str) -> Row:
         words = f"{row.note}."
     if "got" in shown:
         words = f"{words[:-1]}; got {shown['got']}, expected {shown['expected']}."
-    found = subject.of_gradient(code, words, evidence=row.evidence)
+    found = subject.finding(code, words, "gradient", evidence=row.evidence)
     return row.with_findings(with_case([found], f"{case}, {row.backend}"))
 
 
@@ -147,7 +147,7 @@ def _made_nonfinite(
                 f"input {number} at {list(at)}: the gradient is {other[at]}, in float64 "
                 f"{one[at]:.6g}; x = {case.arrays[number][at]}."
             )
-            return [subject.of_gradient(code, words, evidence=(("case", case.id),))]
+            return [subject.finding(code, words, "gradient", evidence=(("case", case.id),))]
     return []
 
 
@@ -174,7 +174,7 @@ def repeated(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
             same = one is None or other is None or one.tobytes() == other.tobytes()
             if not same:
                 words = f"the gradient of input {number} has other bits from run to run. A race?"
-                yield [subject.of_gradient("gradient-unstable", words, evidence=_case(sample))]
+                yield _found(subject, sample, "gradient-unstable", words)
                 return
     yield []
 
@@ -217,7 +217,7 @@ def _summed(
         off = distance(np.asarray(total), one)
         if not (off <= tolerance(one, DOUBLE, 1e-9)).all():
             words = f"those of input {index} for each output alone do not add up to that of all."
-            return [subject.of_gradient("gradient-of-one-output", words, evidence=_case(sample))]
+            return _found(subject, sample, "gradient-of-one-output", words)
     return []
 
 
@@ -239,7 +239,7 @@ def _of_one(
             words = (
                 f"the gradient of input {index} for output {number} alone is not that in float64."
             )
-            return [subject.of_gradient("gradient-of-one-output", words, evidence=_case(sample))]
+            return _found(subject, sample, "gradient-of-one-output", words)
     return []
 
 
@@ -258,8 +258,8 @@ def _of_output(sample: Sample, xs: Sequence[Tensor], number: int) -> list[Array 
     return [None if one is None else one.numpy() for one in found]
 
 
-def _case(sample: Sample) -> tuple[tuple[str, str], ...]:
-    return (("case", sample.id),)
+def _found(subject: Subject, sample: Sample, code: str, words: str) -> list[Finding]:
+    return [subject.finding(code, words, "gradient", evidence=(("case", sample.id),))]
 
 
 class _Ones(UpstreamGradients):
@@ -307,5 +307,5 @@ def _as_wanted(
                 f"upstream gradient {layout}: the gradient of input {number} is {other[at]} at "
                 f"{list(at)}; of a contiguous one it is {one[at]}."
             )
-            return [subject.of_gradient("gradient-layout", words, evidence=_case(sample))]
+            return _found(subject, sample, "gradient-layout", words)
     return []

@@ -123,13 +123,13 @@ def blamed(subject: Subject, case: Case, backend: str, found: list[Finding]) -> 
     facts = {"evidence": first.evidence}
     if is_cpu_alone:
         words = f"the CPU kernel is the odd one, webgpu gives what is expected: {first.words}"
-        return [subject.of_cpu(first.code, words, **facts), *others]
+        return [subject.finding(first.code, words, "cpu", **facts), *others]
     if is_cpu_like_gpu and case.sample.reference is None:
         words = (
             "the CPU kernel is the odd one, which gives in float32 what webgpu does, in float64 "
             f"what is expected here: {first.words}"
         )
-        return [subject.of_cpu(first.code, words, **facts), *others]
+        return [subject.finding(first.code, words, "cpu", **facts), *others]
     if is_cpu_like_gpu:
         words = f"reference= is the odd one, both kernels give the same: {first.words}"
         return [replace(first, words=words), *others]

@@ -110,7 +110,7 @@ def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
             f"the cpu kernel refuses {len(by_cpu)} of {len(tried)} sizes that the signature takes, "
             f"which are not checked; {said}. Refuse them in the signature, or {_FITTING}."
         )
-        yield [subject.of_cpu("refused-size", words, evidence=(("case", case.id),))]
+        yield [subject.finding("refused-size", words, "cpu", evidence=(("case", case.id),))]
     else:
         words = (
             f"no other size is checked, as the signature refuses all {len(tried)}; {said}. Add "

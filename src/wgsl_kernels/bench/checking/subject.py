@@ -8,7 +8,7 @@ import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import is_kernels_own
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
@@ -41,6 +41,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Span
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+About: TypeAlias = Literal["kernel", "cpu", "signature", "gradient"]
+_REGISTERED: Mapping[About, Callable[[str], Any]] = {
+    "kernel": lambda name: None,
+    "cpu": lambda name: get_kernel(name, "cpu"),
+    "signature": find_signature,
+    "gradient": find_rule,
+}
+"""What a finding may be about, beside the kernel that is checked, by a kernel's name."""
 
 
 @dataclass(frozen=True)
@@ -144,29 +152,12 @@ class Subject:
     def origin(self) -> Origin | None:
         return None if self.kernel is None else self.kernel.origin
 
-    def finding(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the kernel as a whole; its place is where it was registered."""
-        return self._at(self.origin, code, words, facts)
-
-    def of_cpu(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the kernel on cpu; its place is where that was registered."""
-        kernel = get_kernel(self.name, "cpu")
-        return self._at(self.origin if kernel is None else kernel.origin, code, words, facts)
-
-    def of_signature(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the signature; its place is where that was registered."""
-        declared = find_signature(self.name)
-        return self._at(self.origin if declared is None else declared.origin, code, words, facts)
-
-    def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the gradient; its place is where that was registered."""
-        rule = find_rule(self.name)
-        return self._at(self.origin if rule is None else rule.origin, code, words, facts)
-
-    def _at(self, origin: Origin | None, code: str, words: str, facts: dict[str, Any]) -> Finding:
-        if origin is None:
+    def finding(self, code: str, words: str, about: About = "kernel", **facts: Any) -> Finding:
+        """Return a finding about the kernel, or a part of it; its place is where it registers."""
+        found = _REGISTERED[about](self.name) or self.kernel
+        if found is None:
             return Finding(code, words, self.name, **facts)
-        return Finding(code, words, self.name, origin.file, origin.line, **facts)
+        return Finding(code, words, self.name, found.origin.file, found.origin.line, **facts)
 
     def placed(
         self, code: str, words: str, module: ShaderModule, span: Span, **facts: Any
@@ -241,10 +232,10 @@ def findings_of(
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
     if not isinstance(error, ShaderError):
-        placed = subject.of_cpu if backend == "cpu" else subject.finding
+        about: About = "cpu" if backend == "cpu" else "kernel"
         if code == "gradient-raises":
-            placed = subject.of_gradient
-        return [placed(code, f"{type(error).__name__}: {error}")]
+            about = "gradient"
+        return [subject.finding(code, f"{type(error).__name__}: {error}", about)]
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]
