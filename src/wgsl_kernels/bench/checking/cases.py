@@ -228,10 +228,9 @@ def is_held(case: Case, dtype: Any = np.float32, *, with_infinity: bool = False)
     exact = _exact(case)
     if exact is None:
         return False
-    with quiet():
-        if with_infinity:
-            return not any(np.isnan(one.astype(dtype)).any() for one in exact)
-        return all(np.isfinite(one.astype(dtype)).all() for one in exact)
+    if with_infinity:
+        return not any(np.isnan(one.astype(dtype)).any() for one in exact)
+    return all(np.isfinite(one.astype(dtype)).all() for one in exact)
 
 
 def is_choice(case: Case) -> bool:

@@ -56,8 +56,7 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
     ratio = _width(case, case.exact)
     if ratio <= 1:
         return []
-    with cases.quiet():
-        lost = _lost(subject, case, "in the sample's own range", least=0.0)
+    lost = _lost(subject, case, "in the sample's own range", least=0.0)
     evidence = (("bound", f"{ratio:.3g} times the result, over all elements"), ("case", case.id))
     at = _worst(subject, case, None)
     if at is None:
@@ -78,8 +77,7 @@ def _of_ends(subject: Subject, sample: Sample) -> list[Finding]:
     case = specials.at_ends(sample) if subject.is_map else None
     if case is None:
         return []
-    with cases.quiet():
-        lost = _lost(subject, case, "at the ends of the sample's range, or near 0", 0.0, FEW_BITS)
+    lost = _lost(subject, case, "at the ends of the sample's range, or near 0", 0.0, FEW_BITS)
     more = "Roundings may make that much: rearrange the formula."
     return [
         replace(one, code="bound-wider-than-result", words=f"{one.words} {more}") for one in lost
@@ -149,8 +147,7 @@ def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]
     """
     for case in specials.shifted(sample):
         if not subject.is_map and not _is_of_places(case):
-            with cases.quiet():
-                yield _lost(subject, case, "where the mean is large", least=1.0)
+            yield _lost(subject, case, "where the mean is large", least=1.0)
 
 
 def _is_of_places(case: Case) -> bool:
@@ -164,8 +161,7 @@ def _is_of_places(case: Case) -> bool:
             for number, one in enumerate(case.exact)
         )
 
-    with cases.quiet():
-        return faults.attempted(is_one, True)  # other numbers at other places may be refused
+    return faults.attempted(is_one, True)  # other numbers at other places may be refused
 
 
 def _lost(
