@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.checking.subject import Subject
@@ -37,7 +38,7 @@ def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     case = cases.plain(sample)
     if not any(one.dtype.kind == "f" for one in case.arrays):
         return
-    want = _attempt(lambda: alone(sample, case.arrays))
+    want = faults.attempted(lambda: alone(sample, case.arrays), None, WgslKernelsError)
     if want is None:
         return
 
@@ -61,7 +62,7 @@ def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare the bits of a replay, where the kernel can be captured."""
     case = cases.plain(sample)
-    want = _attempt(lambda: alone(sample, case.arrays))
+    want = faults.attempted(lambda: alone(sample, case.arrays), None, WgslKernelsError)
     if want is None or any(one.dtype == object for one in case.arrays):
         return
     fast = capture(call_of(sample))
@@ -80,7 +81,7 @@ def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare the bits of three runs."""
     case = cases.plain(sample)
-    want = _attempt(lambda: alone(sample, case.arrays))
+    want = faults.attempted(lambda: alone(sample, case.arrays), None, WgslKernelsError)
     for _ in range(2 if want is not None else 0):
         found = _same_bits(
             subject, case, want or [], alone(sample, case.arrays), "unstable", "again"
@@ -93,7 +94,8 @@ def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _in_orders(subject: Subject, case: Case) -> list[Finding]:
     """Compare the bits of runs whose invocations come in other orders, on the simulator."""
-    want = _attempt(lambda: simulated.results(case, "forward"))
+    run = functools.partial(simulated.results, case, "forward")
+    want = faults.attempted(run, None, WgslKernelsError)
     orders: tuple[Order, ...] = ("reversed", "shuffled")
     for order in orders if want is not None else ():
         got, what = simulated.results(case, order), f"invocations {order}"
@@ -155,13 +157,6 @@ def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(arrays)
         return [one.numpy() for one in outputs_of(call_of(sample), given)]
-
-
-def _attempt(run: Callable[[], list[Array]]) -> list[Array] | None:
-    try:
-        return run()
-    except WgslKernelsError:
-        return None  # said where values are compared
 
 
 def _same_bits(

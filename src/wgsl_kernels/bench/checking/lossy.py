@@ -222,10 +222,7 @@ def _worst(subject: Subject, case: Case, exact: Sequence[Array] | None) -> Findi
 
     With exact results it is of elements that are right in float64.
     """
-    try:
-        results = digits_of(case.sample, case.arrays)
-    except ShaderError:  # it does what is not simulated
-        return None
+    results = faults.attempted(lambda: digits_of(case.sample, case.arrays), (), ShaderError)
     best: tuple[float, LostDigits, int] | None = None
     for number, one in enumerate(results):
         if one is None or not one.near.size:

@@ -18,6 +18,7 @@ from wgsl_kernels.backends.simulator.noting import (
 from wgsl_kernels.backends.webgpu.runtime.debugging import ACCESS_WORDS
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -93,11 +94,8 @@ def results(case: Case, order: Order) -> list[Array]:
 
 def wide(case: Case) -> list[Array | None] | None:
     """Return what a case gives in float64, None for what no kernel wrote, or is not simulated."""
-    try:
-        found = digits_of(case.sample, case.arrays)
-    except ShaderError:
-        return None
-    return [None if one is None else one.wide for one in found]
+    found = faults.attempted(lambda: digits_of(case.sample, case.arrays), None, ShaderError)
+    return None if found is None else [None if one is None else one.wide for one in found]
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,9 @@ def collecting() -> Iterator[list[str]]:
         _seen.reset(before)
 
 
-def attempted(run: Callable[[], _Given], otherwise: _Other) -> _Given | _Other:
+def attempted(
+    run: Callable[[], _Given], otherwise: _Other, raising: type[Exception] = Exception
+) -> _Given | _Other:
     """Return what ``run`` gives, or ``otherwise`` where it raises.
 
     A case that a signature or NumPy refuses is none, and what a kernel raises is said where values
@@ -43,7 +45,7 @@ def attempted(run: Callable[[], _Given], otherwise: _Other) -> _Given | _Other:
     """
     try:
         return run()
-    except Exception as error:  # a kernel may raise anything
+    except raising as error:  # a kernel may raise anything
         note(error)
         return otherwise
 
