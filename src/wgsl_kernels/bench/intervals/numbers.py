@@ -109,9 +109,11 @@ def between(kind: str, v: Array, low: Array, high: Array) -> Number:
 def rounded(v: Array, low: Array, high: Array) -> Number:
     """Return an f32 that is rounded to either neighbour; a subnormal may become 0."""
     if low is v and high is v:
-        below, above = _neighbours(v)
-        if _equal(below, v) and _equal(above, v) and not _any_tiny(v):
+        with np.errstate(all="ignore"):
+            near = v.astype(F32)
+        if _equal(near, v) and not _any_tiny(v):
             return Number("f32", v, v, v)
+        below, above = _neighbours(v)
         return Number("f32", v, _flushed_down(below), _flushed_up(above))
     return Number("f32", v, _flushed_down(_neighbours(low)[0]), _flushed_up(_neighbours(high)[1]))
 
