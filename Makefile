@@ -16,6 +16,8 @@ MODES ?= adapter-limits default-limits opengl unfused fused captured portable sw
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
 export MESA_SHADER_CACHE_DIR ?= $(CURDIR)/build/mesa-cache
 export PYTHONUNBUFFERED := 1
+# No process compiles a module that another has; `clean` removes what lies beside the sources.
+unexport PYTHONDONTWRITEBYTECODE
 
 SETUP := $(VENV)/.installed build/.system
 

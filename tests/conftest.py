@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from tests.modes import ENGINE, FUSION, drawn
 from tests.portable_device import lower_for_any_browser
+from tests.sharing import order
+from tests.sharing import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 from wgsl_kernels.backends.webgpu.adapter import policy
 from wgsl_kernels.backends.webgpu.composing.text import composed
@@ -112,7 +114,11 @@ def pytest_runtest_setup() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests on webgpu for -m "not gpu", and leave out what `sampled` tests do not draw."""
+    """Mark tests on webgpu for -m "not gpu", and leave out what `sampled` tests do not draw.
+
+    Those of every kernel come last: see tests/sharing.py.
+    """
+    items.sort(key=order)
     for item in items:
         if isinstance(item, pytest.Function) and hasattr(item, "callspec"):
             values = item.callspec.params.values()

@@ -209,6 +209,11 @@ ARGUMENTS = {
         wk.ArgumentError,
         "Conv2D: pad is 'sam'; want 'valid', 'same' or numbers.",
     ),
+    "pad of tensors, which are not read": Bad(
+        lambda: wk.conv1d(wk.ones((1, 5, 2)), wk.ones((3, 2, 1)), pad=[t([1.0]), t([1.0])]),  # type: ignore[arg-type]  # no numbers
+        wk.ArgumentError,
+        "conv1d: pad is [a tensor, a tensor]; want (before, after) for three axes.",
+    ),
     "switch": Bad(
         lambda: wk.config.using(fusion="maybe").__enter__(),
         wk.ArgumentError,

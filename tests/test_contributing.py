@@ -36,7 +36,8 @@ SUITES = (
 CASES = "ExpCopy or test_names or test_public_api or every_public_op"
 """Tests of the kernel, and those of what is public."""
 SHADERS = "src/wgsl_kernels/shaders"
-BUILT = shutil.ignore_patterns("_build", "__pycache__")
+BUILT = shutil.ignore_patterns("_build", "*.pyc.*")
+"""Not the bytecode, which would be compiled again, but for what a process is just writing."""
 BLOCK = re.compile(r"^`(src/[^`]+)`[^\n]*\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 """A line that names a file, and what the page has written there."""
 COMMAND = re.compile(r"^\d\. python (.+?)  ", re.MULTILINE)

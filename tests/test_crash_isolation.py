@@ -26,12 +26,14 @@ def test_a_crash_names_its_test_and_the_run_goes_on(tmp_path: Path) -> None:
         "-m",
         "pytest",
         "--numprocesses=1",
+        "-p",
+        "tests.sharing",
         "-c",
         str(ROOT / "pyproject.toml"),
     ]
     run = subprocess.run(
         [*command, "--rootdir", str(tmp_path), "-p", "no:cacheprovider", str(suite)],
-        cwd=tmp_path,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

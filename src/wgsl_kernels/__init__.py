@@ -10,8 +10,6 @@ from wgsl_kernels import tuning as tuning
 from wgsl_kernels.backends.cpu.kernel import cpu_kernel as cpu_kernel
 from wgsl_kernels.backends.register import register_own as _register_own
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel as wgsl_kernel
-from wgsl_kernels.backends.webgpu.declare.link import Linked as Linked
-from wgsl_kernels.backends.webgpu.declare.link import link as link
 from wgsl_kernels.backends.webgpu.modules.packages import shader_package as shader_package
 from wgsl_kernels.dtypes import *  # noqa: F403  it re-exports dtypes
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape as GradientTape
@@ -94,6 +92,8 @@ from wgsl_kernels.engine.tensors.scopes import tidy as tidy
 from wgsl_kernels.engine.tensors.tensor import Tensor as Tensor
 from wgsl_kernels.engine.values.dtypes import bool_ as _bool
 from wgsl_kernels.engine.values.spec import Spec as Spec
+from wgsl_kernels.linking import Linked as Linked
+from wgsl_kernels.linking import link as link
 from wgsl_kernels.ops.names.foreign_names import provide_foreign_names as _provide_foreign_names
 from wgsl_kernels.ops.names.methods import bind_methods as _bind_methods
 from wgsl_kernels.ops.names.namespace import __array_namespace_info__ as __array_namespace_info__

@@ -7,6 +7,15 @@ from typing import Any
 import dask.config
 from distributed import Client, LocalCluster
 
+SETTINGS = {
+    # A worker is forked from a process that has imported Dask, as Dask's own tests do it.
+    "distributed.worker.multiprocessing-method": "forkserver",
+    # Else a cluster on this machine gives up a nanny whose worker is just not back at that moment.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+    "distributed.worker.profile.enabled": False,
+}
+"""What takes no time and no luck of a machine that does other things, too."""
+
 
 @contextmanager
 def cluster_of(
@@ -16,7 +25,7 @@ def cluster_of(
     limit: dict[str, Any] = {} if memory is None else {"memory_limit": "1GB"}
     given = {f"distributed.worker.memory.{name}": one for name, one in (memory or {}).items()}
     with (
-        dask.config.set({**given, **(settings or {})}),
+        dask.config.set({**SETTINGS, **given, **(settings or {})}),
         LocalCluster(
             n_workers=workers,
             threads_per_worker=1,

@@ -17,6 +17,7 @@ from tests.dask.clusters import cluster_of
 from tests.dask.test_chunks import drawn
 
 import wgsl_kernels as wk
+from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def past_the_end(count: int) -> Any:
 
 
 def test_what_fails_on_the_device_fails_its_task(client: Any) -> None:
-    for address in client.scheduler_info()["workers"]:  # a worker's first tensor has it ask us
+    for address in workers_of(client):  # a worker's first tensor has it ask us
         client.submit(products, 8, workers=[address], pure=False).result()
     made = client.submit(past_the_end, 1000)
     with pytest.raises(wk.IndexOutOfRange, match="indices holds 77, which is out of range"):
@@ -139,9 +140,9 @@ async def longest_stall(dask_worker: Any) -> float:
 
 def stall_of(client: Any, key: str) -> float:
     """Return how long the event loop of a worker stalls while another one fetches its result."""
-    first, second = client.scheduler_info()["workers"]
+    first, second = workers_of(client)
     client.run(watch_loop, workers=[first])
-    made = client.submit(products, 640, key=key, workers=[first])
+    made = client.submit(products, 448, key=key, workers=[first])
     client.submit(lambda x: float(x[0, 0]), made, key=f"{key}-read", workers=[second]).result()
     return float(client.run(longest_stall, workers=[first])[first])
 

@@ -19,6 +19,7 @@ from tests.dask.programs import MICRO_BATCHES, STEPS
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask import FitResult, PeerLost, WorkerSetup, fit, run_on_workers
+from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 
 pytestmark = [
@@ -175,7 +176,7 @@ def test_wrong_calls_are_answered(client: Client) -> None:
 
 def test_wrong_calls_of_programs_are_answered(client: Client) -> None:
     client.wait_for_workers(3, timeout=30)
-    address = next(iter(client.scheduler_info()["workers"]))
+    address = next(iter(workers_of(client)))
     with pytest.raises(ArgumentError, match=r"got rank -1; want 0 to 2"):
         run_on_workers(client, programs.no_such_rank)
     with pytest.raises(ArgumentError, match="want one shape and dtype on all workers"):

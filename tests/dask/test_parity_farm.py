@@ -7,12 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from distributed import Client, LocalCluster, WorkerPlugin
+from distributed import Client, WorkerPlugin
+from tests.dask.clusters import cluster_of
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
 from wgsl_kernels.bench.parity.certify import certify
 from wgsl_kernels.bench.parity.differences import differences
+from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.dask.farm import parity
 from wgsl_kernels.testing import Sample, add_samples
 
@@ -32,11 +34,8 @@ THREE = ("Exp", "Relu", "Softmax")
 
 @pytest.fixture(scope="module")
 def client() -> Iterator[Client]:
-    with (
-        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster,
-        Client(cluster) as client,
-    ):
-        yield client
+    with cluster_of(2) as made:
+        yield made
 
 
 def test_workers_of_one_kind_share_a_record_which_is_that_of_this_process(client: Client) -> None:
@@ -93,7 +92,7 @@ def test_a_kernel_that_ends_its_worker_twice_has_a_row_and_the_others_run(client
 def test_a_cluster_without_workers_is_refused(client: Client) -> None:
     cluster: Any = client.cluster
     cluster.scale(0)
-    while client.scheduler_info()["workers"]:
+    while workers_of(client):
         time.sleep(0.05)
 
     with pytest.raises(wk.ArgumentError, match=r"the cluster has no workers; want at least one\."):

@@ -11,6 +11,7 @@ from tests.dask.clusters import cluster_of
 
 import wgsl_kernels as wk
 from wgsl_kernels.dask import WorkerSetup
+from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.dask.workers import compared, facts
 
 pytestmark = [
@@ -32,12 +33,12 @@ def test_a_lost_device_is_a_lost_worker(client: Client) -> None:
     chunks = client.map(programs.chunk, range(6), pure=False)
     wait(chunks)
     first = client.gather(client.map(programs.total, chunks, pure=False))
-    victim = sorted(client.scheduler_info()["workers"])[0]
+    victim = sorted(workers_of(client))[0]
     client.submit(programs.lose_device, workers=[victim], pure=False).result()
     again = client.gather(client.map(programs.total, chunks, pure=False, retries=3))
 
     assert first == again == [4096.0 * (number + 1) for number in range(6)]
-    assert victim not in client.scheduler_info()["workers"]
+    assert victim not in workers_of(client)
 
 
 def test_modules_register_kernels_on_workers(
@@ -66,7 +67,7 @@ def mine() -> object:
 
 def test_facts_of_workers_are_held_against_each_other(client: Client) -> None:
     client.register_plugin(WorkerSetup())
-    addresses = sorted(client.scheduler_info()["workers"])
+    addresses = sorted(workers_of(client))
     client.run(wk.set_backend, "cpu", workers=addresses[1:])
 
     with pytest.raises(wk.ArgumentError, match="workers differ: backend is webgpu at"):

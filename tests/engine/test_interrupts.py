@@ -178,7 +178,7 @@ def test_an_interrupt_before_a_submit_keeps_what_was_recorded(
             v.assign(v + 1.0)
             v.numpy()
         device: Any = find_driver("webgpu")
-        recorder = device.open().captures.recorder
+        recorder = device.open().recorder
 
         def interrupt(*given: Any) -> None:
             raise KeyboardInterrupt

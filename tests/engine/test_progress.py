@@ -35,24 +35,34 @@ def test_a_long_wait_is_said_once_and_names_warmup(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == ""
 
 
-def test_many_short_waits_are_one_long_wait(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Give the time by a clock that only the test moves."""
+    now = [100.0]
+    monkeypatch.setattr("wgsl_kernels.engine.environment.progress.clock.monotonic", lambda: now[0])
+    timer = "wgsl_kernels.engine.environment.progress.threading.Timer"
+    monkeypatch.setattr(timer, Mock())  # of that clock
+    return now
+
+
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    lines: list[str] = []
+    monkeypatch.setattr(progress, "_write", lines.append)
+    return lines
+
+
+def test_many_short_waits_are_one_long_wait(now: list[float], lines: list[str]) -> None:
     with wk.config.using(progress="on"):
         for _ in range(8):
             with progress.busy("measuring"):
-                time.sleep(0.01)
-    assert capsys.readouterr().err.count("wgsl-kernels tune") == 1
+                now[0] += 0.01
+    assert [line.count("wgsl-kernels tune") for line in lines] == [1]
 
 
 def test_the_line_says_how_many_kernels_there_are_of_those_needed(
-    monkeypatch: pytest.MonkeyPatch,
+    now: list[float], lines: list[str]
 ) -> None:
-    lines: list[str] = []
-    monkeypatch.setattr(progress, "_write", lines.append)
-    now = [100.0]
-    monkeypatch.setattr("wgsl_kernels.engine.environment.progress.clock.monotonic", lambda: now[0])
-    monkeypatch.setattr(
-        "wgsl_kernels.engine.environment.progress.threading.Timer", Mock()
-    )  # of that clock
     with wk.config.using(progress="on"):
         for _ in range(40):
             progress.count("compiling", expected=1)

@@ -33,9 +33,11 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     labels: list[str] = []
     compile_ = PipelineCache._compile
 
-    def noted(self: PipelineCache, text: str, bindings: Any, label: str, *more: Any) -> Any:
+    def noted(
+        self: PipelineCache, texts: Any, bindings: Any, label: str, *more: Any, **named: Any
+    ) -> Any:
         labels.append(label)
-        return compile_(self, text, bindings, label, *more)
+        return compile_(self, texts, bindings, label, *more, **named)
 
     monkeypatch.setattr(PipelineCache, "_compile", noted)
     return labels

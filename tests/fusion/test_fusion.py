@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.fusion import seen
 from wgsl_kernels.backends.webgpu.programs import building
+from wgsl_kernels.backends.webgpu.runtime import evaluator as evaluating
 from wgsl_kernels.engine.drivers.abilities import abilities_of
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.recent import Budget
@@ -184,9 +184,9 @@ def test_in_auto_a_structure_is_fused_at_once_or_when_it_is_seen_again(
     early: int, expected: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     evaluator = cast("WebGpuBackend", find_driver("webgpu")).evaluator
-    monkeypatch.setattr(evaluator, "seen", seen.SeenStructures())
-    monkeypatch.setattr(seen, "FUSED_EARLY", early)
-    monkeypatch.setattr(seen, "EARNED_BY", 1 << 60)
+    monkeypatch.setattr(evaluator, "seen", evaluating.SeenStructures())
+    monkeypatch.setattr(evaluating, "FUSED_EARLY", early)
+    monkeypatch.setattr(evaluating, "EARNED_BY", 1 << 60)
     x = values(31 + early)
 
     def f() -> wk.Tensor:

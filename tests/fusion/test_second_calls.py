@@ -9,7 +9,8 @@ import pytest
 from tests.fusion.user_programs import PROGRAMS
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.fusion import seen
+from wgsl_kernels.backends.webgpu.runtime import evaluator as evaluating
+from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import COST_WITH_KERNEL
 from wgsl_kernels.engine.drivers.backends import find_driver
 
 if TYPE_CHECKING:
@@ -42,8 +43,8 @@ def used(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[int, Any]]:
 
         monkeypatch.setattr(device, "run", running)
         monkeypatch.setattr(device, "replay", replaying)
-        monkeypatch.setattr(driver.evaluator, "seen", seen.SeenStructures())
-        monkeypatch.setattr(seen, "EARNED_BY", 1 << 60)
+        monkeypatch.setattr(driver.evaluator, "seen", evaluating.SeenStructures())
+        monkeypatch.setattr(evaluating, "EARNED_BY", 1 << 60)
         yield found
 
 
@@ -69,7 +70,7 @@ OPS = (wk.exp, wk.sin, wk.tanh, wk.abs, wk.square, wk.cos)
 def test_one_off_expressions_share_the_pipelines_of_their_ops(
     used: dict[int, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen, "FUSED_EARLY", 8)
+    monkeypatch.setattr(evaluating, "FUSED_EARLY", 8)
     x = wk.tensor(np.linspace(0.1, 1.0, 300, dtype=np.float32))
     for first in OPS:
         for second in OPS:
@@ -80,17 +81,17 @@ def test_one_off_expressions_share_the_pipelines_of_their_ops(
 def test_one_off_expressions_of_products_compile_few_of_them(
     used: dict[int, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(seen, "FUSED_EARLY", 8)
+    monkeypatch.setattr(evaluating, "FUSED_EARLY", 8)
     a, b = (wk.tensor(np.eye(24, dtype=np.float32)) for _ in range(2))
     for first in OPS:
         (first(a @ b) + 1.0).numpy()
     products = [one for one in used.values() if "BatchMatMul" in one.label]
-    assert len(products) == 8 // seen.COST_WITH_KERNEL + 1
+    assert len(products) == 8 // COST_WITH_KERNEL + 1
 
 
 def test_work_that_was_done_earns_structures_that_are_fused_on_first_use() -> None:
-    known = seen.SeenStructures()
-    assert all(known.may_be_early(0, 1) for _ in range(seen.FUSED_EARLY))
-    assert not known.may_be_early(seen.EARNED_BY - 1, 1)
-    assert known.may_be_early(seen.EARNED_BY, 1)
-    assert not known.may_be_early(4 * seen.EARNED_BY, seen.COST_WITH_KERNEL)
+    known = evaluating.SeenStructures()
+    assert all(known.may_be_early(0, 1) for _ in range(evaluating.FUSED_EARLY))
+    assert not known.may_be_early(evaluating.EARNED_BY - 1, 1)
+    assert known.may_be_early(evaluating.EARNED_BY, 1)
+    assert not known.may_be_early(4 * evaluating.EARNED_BY, COST_WITH_KERNEL)

@@ -13,8 +13,9 @@ from wgsl_kernels.bench.checking.lossy import explained
 from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
-from wgsl_kernels.simulator.digits import DigitsModule, DigitsWords, digits, wrong_bits
+from wgsl_kernels.simulator.digits import DigitsModule, DigitsView, digits, wrong_bits
 from wgsl_kernels.simulator.dispatch import EntryPoint, compile_entry
+from wgsl_kernels.simulator.domains import ShadowedWords
 from wgsl_kernels.testing import Sample
 from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -50,9 +51,9 @@ class Run:
         self.entry: EntryPoint = compile_entry(text, "main", {}, digits(leaves or {}), DigitsModule)
         self.x = np.linspace(0.1, 0.9, COUNT, dtype=np.float32)
         memory = [self.x.view(np.uint32), *(np.zeros(COUNT, np.uint32) for _ in range(2))]
-        self.words = [DigitsWords(one) for one in memory]
+        self.words = [ShadowedWords(one, DigitsView) for one in memory]
         self.entry.run((2, 1, 1), {(0, at): one for at, one in enumerate(self.words)})
-        self.y = self.words[1].views()["f32"][:]
+        self.y = self.words[1].views["f32"][:]
 
     def blamed(self) -> list[str]:
         """Return the text of what lost the most digits, of each element."""

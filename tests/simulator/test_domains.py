@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wgsl_kernels.simulator.dispatch import compile_entry
-from wgsl_kernels.simulator.domains import FLOAT32, Domain, WideWords, float32, float64
+from wgsl_kernels.simulator.domains import FLOAT32, Domain, ShadowedWords, float32, float64
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -39,7 +39,7 @@ class Dispatch:
         plain[0] = values.view(np.uint32)
         is_wide = domain.name == "float64"
         self.bound: dict[Any, Any] = {
-            (0, at): WideWords(one) if is_wide else one for at, one in enumerate(plain)
+            (0, at): ShadowedWords(one) if is_wide else one for at, one in enumerate(plain)
         }
         self.x = values.astype(np.float64)
 
@@ -53,7 +53,9 @@ class Dispatch:
     def y(self) -> Array:
         """What the programs wrote there."""
         wide = self.bound[0, 1]
-        return wide.floats if isinstance(wide, WideWords) else wide.view(np.float32)
+        is_wide = isinstance(wide, ShadowedWords)
+        found: Array = wide.views["f32"].wide if is_wide else wide.view(np.float32)
+        return found
 
 
 def test_arithmetic_and_builtins_are_of_float64() -> None:
@@ -109,10 +111,11 @@ def test_integers_are_what_they_are() -> None:
 
 
 def test_a_part_of_wide_words_is_the_same_memory() -> None:
-    whole = WideWords(np.zeros(8, np.uint32))
-    whole.part(2, 6).floats[0] = 0.1
+    whole = ShadowedWords(np.zeros(8, np.uint32))
+    whole.part(2, 6).views["f32"][0] = 0.1
 
-    assert whole.floats[2] == 0.1
+    assert whole.views["f32"][2] == 0.1
+    assert whole.words[2] == np.float32(0.1).view(np.uint32)
 
 
 @pytest.mark.parametrize("made", [float32, float64])

@@ -295,6 +295,29 @@ def test_a_loop_beyond_what_software_adapters_run_ends() -> None:
     np.testing.assert_equal(y, np.full(COUNT, 70000, np.float32))
 
 
+ROUNDS = {
+    "rounds are known before the first": "for (var n = first; n < last; n++) { total += 1.0; }",
+    "rounds are known with another step": (
+        "for (var n = 2 * first; n < 2 * last; n += 2) { total += 1.0; }"
+    ),
+    "rounds are known to the last": "for (var n = first; n <= last - 1; n++) { total += 1.0; }",
+    "the counter is written": "for (var n = first; n < last; n++) { total += 1.0; n += 0; }",
+    "some leave": "for (var n = first; n < last; n++) { total += 1.0; if (n > 99) { break; } }",
+    "a loop without a counter": "var n = first; while (n < last) { total += 1.0; n++; }",
+}
+
+
+@pytest.mark.parametrize("loop", ROUNDS.values(), ids=ROUNDS)
+def test_a_loop_ends_in_the_same_round_however_its_rounds_are_counted(loop: str) -> None:
+    body = f"let first = -2; let last = select(1, LAST, i == 40u); var total = 0.0; {loop}"
+    y = run(f"{body.replace('LAST', '6')} y[i] = total;", log=AccessLog(most_rounds=9))
+    assert y[40] == 8
+    assert y[0] == 3
+
+    with pytest.raises(ShaderError, match="this loop goes on for too long"):
+        run(f"{body.replace('LAST', '7')} y[i] = total;", log=AccessLog(most_rounds=9))
+
+
 RACES = {
     "no barrier around an array": (
         "t[lane] = x[i]; y[i] = t[31u - lane];", "var<workgroup> t: array<f32, 32>;", "read-race",

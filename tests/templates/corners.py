@@ -6,8 +6,8 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
-from wgsl_kernels.backends.webgpu.composing.text.instances import MAP, Instance
-from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, scan_loop
+from wgsl_kernels.backends.webgpu.composing.text.instance import MAP, Instance
+from wgsl_kernels.backends.webgpu.lowering.scan import ScanLayout, scan_loop
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template

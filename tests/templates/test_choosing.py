@@ -11,7 +11,7 @@ from tests.templates.corners import template_of
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
 from wgsl_kernels.backends.webgpu.control.choosing import template_choice
-from wgsl_kernels.backends.webgpu.lowering import scan_spreads, spreads
+from wgsl_kernels.backends.webgpu.lowering import scan, spreads
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.tilings import VEC4_KN, Product, candidates_for
 
@@ -82,8 +82,8 @@ def _own() -> Iterator[Candidate]:
         yield spreads.candidate(variant, maps=False)
         if variant != "eights":
             yield spreads.candidate(variant, maps=True)
-    methods: Any = scan_spreads.GROUPS
-    yield from map(scan_spreads.candidate, methods)
+    methods: Any = scan.GROUPS
+    yield from map(scan.candidate, methods)
     policy = replace(SOFTWARE, shares_lanes=True)
     for sizes in ((1, 1, 512, 1, 512), (1, 512, 512, 1, 512), (1, 16, 16, 1, 4096)):
         for one in candidates_for(Product(*sizes), VEC4_KN, policy).by_name.values():

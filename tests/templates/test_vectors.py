@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wgsl_kernels.backends.webgpu.templates.vectors import (
+from wgsl_kernels.wgsl.specialize.vectors import (
     HostFacts,
     ScalarLoads,
     Vec4Load,

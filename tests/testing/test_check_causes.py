@@ -162,7 +162,7 @@ def test_what_an_author_raises_is_no_fault_of_the_check() -> None:
 
     with pytest.raises(TypeError) as raised:
         np.vectorize(raises)(np.ones(1))
-    assert not faults.is_own(raised.value)
+    assert not faults.note(raised.value)
     f = registered("Odd", raises, "fn op(x: T) -> T { return x; }", lambda x, /: x.like())
     report = check_kernel("Odd", [Sample("Odd", f, ((4,),))], sections=("right",))
     assert codes(report) == {"raises"}
@@ -462,3 +462,32 @@ def test_truths_are_checked_where_the_mean_is_large() -> None:
     )  # fmt: skip
     report = check_kernel("Within", [Sample("Within", f, ((4, 5),))], sections=("right",))
     assert "check-failed" not in codes(report)
+
+
+def test_an_access_that_is_wrong_is_told_once_whatever_index_shows_it() -> None:
+    f = row_sums(
+        "part[lane] = sum; workgroupBarrier(); if (lane == 0u) { y[group.x + 1u] = part[0]; }"
+    )
+    report = check_kernel("RowSums", [Sample("RowSums", f, ((3, 2),))], sections=("right", "safe"))
+
+    outside = [one for one in report.findings if one.code == "out-of-bounds-write"]
+    assert len(outside) == 1
+    assert "accesses, webgpu" in dict(outside[0].evidence)["also in"]
+
+
+def test_a_text_that_cannot_be_read_ends_no_check() -> None:
+    text = "fn f(a: f32) -> f32 { return op(a); } fn op(x: T) -> T { return T(f(f32(x))); }"
+    f = registered("Circle", lambda x: x, text, lambda x, /: x.like())
+    report = check_kernel("Circle", [Sample("Circle", f, ((4,),))])
+
+    assert codes(report) == {"does-not-compile"}
+    assert {"compiles", "forward", "leaks"} <= {row.check for row in report.rows}
+
+
+def test_a_check_warns_of_no_numbers_that_a_cpu_kernel_makes_of_others(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    f = registered("Logs", np.log, "fn op(x: T) -> T { return log(x); }", lambda x, /: x.like())
+    check_kernel("Logs", [Sample("Logs", f, ((3, 4),))], rows_only=True)
+
+    assert [str(one.message) for one in recwarn.list] == []

@@ -61,13 +61,13 @@ def test_what_the_device_gives_is_inside_and_twice_the_bound_is_not(sample: Samp
 
     run = _run(sample, arrays)
 
-    wrong = mismatch(run.bounds, arrays, run.found, [expected])
-    is_known = run.words == "from the kernel's own syntax tree"
-    assert wrong is None or (not is_known and sample.bound is not None), (wrong, run.words)
+    wrong = mismatch(run.may.bounds, arrays, run.found, [expected])
+    is_known = run.may.words == "from the kernel's own syntax tree"
+    assert wrong is None or (not is_known and sample.bound is not None), (wrong, run.may.words)
     if not is_known:
         return
     draw = np.random.default_rng(7)
-    for bound, (_, values), exactly in zip(run.bounds, run.found, expected, strict=True):
+    for bound, (_, values), exactly in zip(run.may.bounds, run.found, expected, strict=True):
         if values.dtype != np.float32:
             continue
         with np.errstate(all="ignore"):

@@ -10,7 +10,7 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.modules.source import Source, load_text
+from wgsl_kernels.backends.webgpu.modules.source import load_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
 
 Array = np.ndarray[Any, Any]
 HERE = Path(__file__).parent

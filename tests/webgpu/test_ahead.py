@@ -10,16 +10,15 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import dispatch
 
+from wgsl_kernels.backends.webgpu.devices import compiling
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
-from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
+from wgsl_kernels.backends.webgpu.devices.compiling import DIGEST, Ahead, Compiled, mesa_cache
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.kept import compiled
-from wgsl_kernels.backends.webgpu.kept.compiled import DIGEST, Compiled, mesa_cache
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 BINDINGS: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"))
@@ -69,7 +68,7 @@ def test_shaders_of_one_batch_are_compiled_ahead_once_and_a_single_one_is_not(fo
         device = Device(choice)
         known = Compiled(choice.info, folder)
         ahead = Ahead(2, open_device, known)
-        device._recorder.ahead = device.pipelines.ahead = ahead
+        device.recorder.ahead = device.pipelines.ahead = ahead
         texts = [adding(number) for number in range(3)]
         assert run(device, texts[:1]) == [1.0]
         assert not opened or not asked
@@ -85,7 +84,7 @@ def test_what_cannot_be_compiled_ahead_runs_all_the_same(folder: Path) -> None:
     assert choice is not None
     device = Device(choice)
     ahead = Ahead(2, partial(request_device, choice), Compiled(choice.info, folder))
-    device._recorder.ahead = device.pipelines.ahead = ahead
+    device.recorder.ahead = device.pipelines.ahead = ahead
 
     large = adding(5, 1 << 16)  # more than the buffers that stand in for a shader's
     assert run(device, [large, adding(6)], 4 << 16) == [6.0, 7.0]
@@ -114,7 +113,7 @@ def test_the_file_of_compiled_shaders_may_be_damaged_shared_and_full(
     file.write_bytes(first + b"damaged")
     assert first in Compiled(info, folder)
 
-    monkeypatch.setattr(compiled, "MOST", 4)
+    monkeypatch.setattr(compiling, "MOST_HASHES", 4)
     for number in range(20):
         Compiled(info, folder).note([bytes([100 + number]) * DIGEST])
         assert len(digests(folder)) <= 4

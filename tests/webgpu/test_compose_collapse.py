@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
+from wgsl_kernels.backends.webgpu.programs.arguments import collapse
 
 AXES = st.lists(
     st.tuples(st.integers(1, 3), st.sampled_from([0, 1, 2, 3, 6, 12, -1]), st.integers(0, 6)),

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.composing.text.params import Field, Packer
+from wgsl_kernels.backends.webgpu.composing.text.params import Field, Offer, Packer
 from wgsl_kernels.engine.environment.errors import ShaderError
+
+
+def field(name: str, fact: str, offset: int, scalar: str, slots: int, **how: Any) -> Field:
+    return Field(name, Offer("", fact, **how), offset, scalar, slots)
 
 
 def words(fields: list[Field], size: int, **facts: Any) -> list[int]:
@@ -18,16 +22,16 @@ def words(fields: list[Field], size: int, **facts: Any) -> list[int]:
 
 def test_shapes_and_strides_are_padded_in_front() -> None:
     fields = [
-        Field("x_shape", "x_shape", 0, "u32", 4, pad=1),
-        Field("x_strides", "x_strides", 16, "u32", 4),
-        Field("wk_zero", "wk_zero", 32, "u32", 1, constant=True),
+        field("x_shape", "x_shape", 0, "u32", 4, pad=1),
+        field("x_strides", "x_strides", 16, "u32", 4),
+        field("wk_zero", "wk_zero", 32, "u32", 1, constant=True),
     ]
     found = words(fields, 48, x_shape=(2, 3), x_strides=(-3, 1))
     assert found == [1, 1, 2, 3, 0, 0, 2**32 - 3, 1, 0, 0, 0, 0]
 
 
 def test_scalars_keep_their_bits() -> None:
-    fields = [Field(name, name, 4 * i, "f32", 1) for i, name in enumerate("abcd")]
+    fields = [field(name, name, 4 * i, "f32", 1) for i, name in enumerate("abcd")]
     odd_nan = np.uint32(0x7FC12345).view(np.float32)
     found = words(fields, 16, a=odd_nan, b=-np.inf, c=1e300, d=np.float32(0.1))
     assert found == [0x7FC12345, 0xFF800000, 0x7F800000, struct.unpack("<I", b"\xcd\xcc\xcc=")[0]]
@@ -35,10 +39,10 @@ def test_scalars_keep_their_bits() -> None:
 
 def test_bools_complex_numbers_arrays_and_halves() -> None:
     fields = [
-        Field("flag", "flag", 0, "u32", 1),
-        Field("z", "z", 8, "f32", 2),
-        Field("steps", "steps", 16, "i32", 3),
-        Field("half", "half", 28, "f16", 1),
+        field("flag", "flag", 0, "u32", 1),
+        field("z", "z", 8, "f32", 2),
+        field("steps", "steps", 16, "i32", 3),
+        field("half", "half", 28, "f16", 1),
     ]
     block = Packer("Probe", fields, 32).pack(
         {"flag": True, "z": 1 - 2j, "steps": np.array([1, -1, 2]), "half": 0.5}
@@ -58,9 +62,9 @@ def test_bools_complex_numbers_arrays_and_halves() -> None:
 )
 def test_what_does_not_fit_a_field_is_refused(value: Any, message: str) -> None:
     with pytest.raises(ShaderError, match=f"Probe: shader field {message}"):
-        words([Field("f", "f", 0, "u32", 2)], 16, f=value)
+        words([field("f", "f", 0, "u32", 2)], 16, f=value)
 
 
 def test_a_missing_fact_is_named() -> None:
     with pytest.raises(ShaderError, match="'f' matches no attr or tensor fact; known: a, b"):
-        words([Field("f", "f", 0, "u32", 2)], 16, a=1, b=2)
+        words([field("f", "f", 0, "u32", 2)], 16, a=1, b=2)

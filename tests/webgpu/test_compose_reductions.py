@@ -9,9 +9,8 @@ import pytest
 from tests.webgpu.lab import Array, inline, lab, operand, strides_of, values_of
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
+from wgsl_kernels.backends.webgpu.lowering.spreads import CHUNK, reduce_loop
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 pytestmark = pytest.mark.gpu

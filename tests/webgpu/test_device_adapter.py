@@ -11,7 +11,11 @@ import pytest
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo, described
 from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
 from wgsl_kernels.backends.webgpu.devices import adapters as adapter_module
-from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, limits_to_request
+from wgsl_kernels.backends.webgpu.devices.adapters import (
+    choose_adapter,
+    limits_to_request,
+    list_adapters,
+)
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -41,6 +45,15 @@ def test_the_adapter_is_chosen_by_name_or_the_best(
     assert choice is not None
     assert choice.adapter == expected
     assert (f"WGSL_KERNELS_ADAPTER={wanted}" if wanted else "the best of 5") in choice.why
+
+
+@pytest.mark.gpu
+def test_adapters_are_looked_for_once_since_opengls_context_may_be_in_use() -> None:
+    assert all(one is other for one, other in zip(list_adapters(), list_adapters(), strict=True))
+    first, second = choose_adapter(), choose_adapter()
+    assert first is not None
+    assert second is not None
+    assert first.adapter is second.adapter
 
 
 @pytest.mark.parametrize(

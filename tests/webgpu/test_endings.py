@@ -13,7 +13,7 @@ import atexit, json
 
 def last():
     device = find_driver("webgpu").open()
-    print(json.dumps([device.info.is_software, len(device.captures.recorder.records)]))
+    print(json.dumps([device.info.is_software, len(device.recorder.records)]))
 
 atexit.register(last)  # before the package's own, so it is called after that
 import numpy as np
@@ -23,7 +23,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 wk.set_backend("webgpu")
 wk.config.fusion = "never"
 x = wk.tensor(np.ones(300, np.float32)) + 1.0
-assert find_driver("webgpu").open().captures.recorder.records
+assert find_driver("webgpu").open().recorder.records
 """
 
 

@@ -18,10 +18,14 @@ from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.builtins import BUILTINS, RESULTS
 from wgsl_kernels.wgsl.types.infer import Types, infer
+from wgsl_kernels.wgsl.types.kinds import I32, scalar_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from wgsl_kernels.testing import Sample
 
 DECLARED = """
@@ -334,7 +338,7 @@ GROUPS = 4
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("group", range(GROUPS))
-def test_every_expression_of_a_composed_shader_has_a_type(
+def test_every_expression_of_a_composed_shader_has_a_type_and_no_remainder_is_signed(
     group: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts: set[str] = set()
@@ -354,9 +358,25 @@ def test_every_expression_of_a_composed_shader_has_a_type(
     assert len(texts) > len(samples) / 3
     for text in texts:
         source = Text("composed", text)
-        types = infer(parse(source).declarations)
+        declarations = parse(source).declarations
+        types = infer(declarations)
         assert [source.point(one.message, one.begin) for one in types.problems] == []
         assert [source.point(spell(one), one.begin) for one in types.unknown] == []
+        signed = [one for each in declarations for one in _signed_remainders(each, types)]
+        assert [source.point("GLSL leaves it open", one.begin) for one in signed] == []
+
+
+def _signed_remainders(node: tree.Declaration, types: Types) -> Iterator[tree.Node]:
+    """Yield each ``%`` of integers with a sign, which lib/integer.wesl has functions for."""
+    for one in descendants(node):
+        if isinstance(one, tree.Binary) and one.operator == "%":
+            found = types.value_of(one.left)
+        elif isinstance(one, tree.Assign) and one.operator == "%=" and one.target is not None:
+            found = types.value_of(one.target)
+        else:
+            continue
+        if found is not None and scalar_of(found) == I32:
+            yield one
 
 
 def _run(sample: Sample) -> None:

@@ -6,8 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, GpuArray
-from wgsl_kernels.backends.webgpu.capturing.layouts import STEP, layout_of, stretch
+from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, STEP, GpuArray, layout_of, stretch
 
 AXES = st.lists(st.tuples(st.integers(1, 5), st.integers(-40, 40)), max_size=3)
 

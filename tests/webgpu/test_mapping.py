@@ -13,13 +13,13 @@ from tests.webgpu.lab import dispatch
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU
 from wgsl_kernels.backends.webgpu.devices import adapters
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.devices.mapping import READ_BYTES, HostAccess
+from wgsl_kernels.backends.webgpu.devices.native import READ_BYTES, HostAccess
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 
@@ -101,7 +101,7 @@ def test_what_an_interrupt_leaves_mapped_is_unmapped(
 ) -> None:
     x, y = device.put(whole(1)), device.put(whole(0))
     device.wait()
-    access = device._recorder._mapping
+    access = device.recorder._mapping
     if access is not None:
         calls = access._calls
 
@@ -124,4 +124,4 @@ def test_what_an_interrupt_leaves_mapped_is_unmapped(
 
 def test_a_software_adapter_maps_and_a_gpu_does_not(device: Device) -> None:
     maps = device.policy.maps_memory and "mappable-primary-buffers" in device.features
-    assert isinstance(device._recorder._mapping, HostAccess) == maps
+    assert isinstance(device.recorder._mapping, HostAccess) == maps

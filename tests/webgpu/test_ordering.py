@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from wgsl_kernels.backends.webgpu.capturing.ordering import sparing_order
+from wgsl_kernels.backends.webgpu.capturing.recording import sparing_order
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.capturing.ordering import Use
+    from wgsl_kernels.backends.webgpu.capturing.recording import Use
 
 
 def use(reads: str, writes: str) -> Use:

@@ -16,7 +16,7 @@ from wgsl_kernels.wgsl.syntax.printer import spell
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
 
 X = np.zeros(4, np.float32)
 USES_HALF = "import package::half::HALF;\nfn op(x: T) -> T { return x * HALF; }\n"

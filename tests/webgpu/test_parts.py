@@ -182,3 +182,24 @@ def test_what_is_broadcast_goes_in_parts_where_it_is_needed(
         for _ in range(2):
             found = functools.reduce(lambda x, y: x + y, given)
             assert np.array_equal(found.numpy(), functools.reduce(np.add, values))
+
+
+@FUSION
+def test_a_shader_with_its_own_main_reads_a_slice_of_what_cannot_be_bound(fusion: Any) -> None:
+    @wk.signature("CopiedByMain")
+    def _copied(x: wk.Spec, /) -> wk.Spec:
+        return x.like()
+
+    text = """struct Params { y_size: u32 }
+@group(0) @binding(0) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  if (id.x < params.y_size) { store_y(id.x, load_x(id.x)); }
+}
+"""
+    wk.wgsl_kernel("CopiedByMain", text)
+    values = np.arange(2 * LIMIT // 4, dtype=np.float32)
+    x = wk.tensor(values)
+    with wk.config.using(fusion=fusion):
+        for part in (slice(4096, 6144), slice(4099, 6144), slice(4096, 6144, 3)):
+            assert np.array_equal(wk.run("CopiedByMain", x[part]).numpy(), values[part])

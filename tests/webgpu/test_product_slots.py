@@ -11,8 +11,8 @@ import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.backends.webgpu.products.slots import INNER_SLOTS, SLOTS
-from wgsl_kernels.backends.webgpu.products.written import adds
 from wgsl_kernels.backends.webgpu.tuning.tuner import forced
+from wgsl_kernels.wgsl.derive.linear import accumulates
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.places import Text
@@ -110,9 +110,9 @@ def test_a_term_adds_where_its_tree_says_so(body: str, expected: bool) -> None:
     text = f"fn term(a: f32, b: f32, sum: f32) -> f32 {{ {body} }}"
     (term,) = parse_source(Text("t.wgsl", text)).module.declarations
     assert isinstance(term, tree.Function)
-    assert adds(term, ()) == expected
+    assert accumulates(term, ()) == expected
     if "fma(d" in body:
-        assert not adds(term, {"fma"})
+        assert not accumulates(term, {"fma"})
 
 
 def test_all_that_the_slots_module_declares_is_known() -> None:

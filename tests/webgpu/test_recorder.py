@@ -22,9 +22,9 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
     from wgsl_kernels.backends.webgpu.devices.pipeline import Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 pytestmark = pytest.mark.gpu
 
@@ -186,7 +186,7 @@ def test_an_upload_in_between_lands_in_between(device: Device, add: Pipeline) ->
 def test_many_uploads_are_submitted_so_that_staging_is_freed(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device._recorder, "_mapping", None)
+    monkeypatch.setattr(device.recorder, "_mapping", None)
     storage = device.storage(4 << 20)
     values = np.zeros(4 << 20, np.uint8)
     before = device.submits
@@ -261,7 +261,7 @@ def test_a_read_that_was_interrupted_leaves_the_device_usable(
 ) -> None:
     storage = device.put(np.arange(4, dtype=np.float32))
     device.wait()
-    recorder = device._recorder
+    recorder = device.recorder
     calls = recorder._calls
 
     def interrupted(target: Any, buffer: Any, nbytes: int, wait: Any) -> memoryview:
@@ -278,8 +278,8 @@ def test_a_read_that_was_interrupted_leaves_the_device_usable(
 def test_reads_of_many_sizes_keep_two_staging_buffers(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device._recorder, "_mapping", None)
+    monkeypatch.setattr(device.recorder, "_mapping", None)
     storage = device.storage(1 << 20)
     for nbytes in (4, 1 << 17, 1 << 19, 4, 1 << 20, 1 << 18):
         device.read(storage, 0, nbytes)
-    assert sorted(device._recorder._readers) == [1 << 16, 1 << 20]
+    assert sorted(device.recorder._readers) == [1 << 16, 1 << 20]

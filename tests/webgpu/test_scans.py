@@ -21,7 +21,7 @@ from tests.webgpu.user_scans import (
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.lowering import scan as lower_scan
-from wgsl_kernels.backends.webgpu.lowering.scan_spreads import ScanLayout, ScanSpread
+from wgsl_kernels.backends.webgpu.lowering.scan import ScanLayout, ScanSpread
 
 if TYPE_CHECKING:
     from collections.abc import Callable

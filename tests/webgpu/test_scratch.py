@@ -21,8 +21,8 @@ def make_workspace() -> Workspace:
         forget=lambda block: None,
         settle=lambda: None,
     )
-    captures = SimpleNamespace(alive=WeakSet(), recorder=SimpleNamespace(epoch=0))
-    device: Any = SimpleNamespace(pool=pool, captures=captures)
+    recorder = SimpleNamespace(epoch=0)
+    device: Any = SimpleNamespace(pool=pool, retained=WeakSet(), recorder=recorder)
     return Workspace(device)
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.modules import former as former_paths
 from wgsl_kernels.backends.webgpu.modules import packages
 from wgsl_kernels.backends.webgpu.modules.files import find_file, note_unsaved, shaders_folder
 from wgsl_kernels.backends.webgpu.modules.source import load_file, load_text
@@ -191,10 +190,69 @@ def test_a_folder_is_named_by_a_word_and_is_there(tmp_path: Path) -> None:
         wk.shader_package("shared", bad)
 
 
+FORMER = {
+    "activation": ("elementwise/activation",),
+    "binary": (
+        "elementwise/binary",
+        "elementwise/bitwise",
+        "elementwise/differences",
+        "elementwise/float_pairs",
+        "elementwise/trigonometry",
+    ),
+    "cast": ("elementwise/cast",),
+    "compare": ("elementwise/compare",),
+    "complex": ("elementwise/complex",),
+    "conv": ("convolution/depthwise_launch",),
+    "copy": ("lowering",),
+    "count": ("indexing/counting",),
+    "creation": ("lowering", "shapes/creation", "shapes/ranges"),
+    "fft": ("signal/spectral",),
+    "gather": ("indexing/gather", "indexing/places"),
+    "image": ("images/box_choice", "images/pixels", "images/resampling", "images/sampling"),
+    "joining": ("lowering", "shapes/joining", "shapes/moving"),
+    "logical": ("elementwise/logical",),
+    "matrix": ("linear_algebra/diagonals", "lowering"),
+    "normalization": (
+        "normalization/local_response",
+        "normalization/normalization",
+        "reductions/statistics",
+    ),
+    "pool": (
+        "convolution/dilation",
+        "pooling/pool_dispatch",
+        "pooling/pool_places",
+        "pooling/poolings",
+    ),
+    "random": ("random/multinomial", "random/random"),
+    "reduce": ("reductions/extremes", "reductions/reduce"),
+    "scan": ("reductions/scan",),
+    "scatter": ("indexing/updates",),
+    "segment": ("indexing/segment",),
+    "softmax": ("reductions/softmax",),
+    "sort": ("indexing/ordered", "indexing/pairs", "indexing/sort"),
+    "sparse": (
+        "indexing/ragged_dense",
+        "indexing/ragged_range",
+        "indexing/sparse",
+        "indexing/sparse_segments",
+    ),
+    "unary": (
+        "elementwise/bitwise",
+        "elementwise/classify",
+        "elementwise/exponential",
+        "elementwise/hyperbolic",
+        "elementwise/logarithms",
+        "elementwise/trigonometry",
+        "elementwise/unary",
+    ),
+}
+"""Former folders of the shaders, and the present ones of their files."""
+
+
 def test_former_paths_of_shaders_are_found_and_warn() -> None:
     listed = sorted(shaders_folder().rglob("*.w[eg]sl"))
     names = {one.name for one in listed}
-    for former, folders in former_paths._FOLDERS.items():
+    for former, folders in FORMER.items():
         for folder in folders:
             files = sorted((shaders_folder() / folder).iterdir())
             assert files

@@ -10,8 +10,7 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
 from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE, policy_of
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.lowering.spreads import ReductionSizes, Spread, spreads
+from wgsl_kernels.backends.webgpu.lowering.spreads import CHUNK, ReductionSizes, Spread, spreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

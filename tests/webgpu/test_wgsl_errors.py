@@ -21,7 +21,7 @@ from wgsl_kernels.wgsl.syntax.tokens import tokenize
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
 
 X = np.zeros(4, np.float32)
 

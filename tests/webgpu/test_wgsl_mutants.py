@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import (
     Form,
     Operand,
@@ -18,13 +18,15 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import (
     classify,
 )
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
-from wgsl_kernels.backends.webgpu.modules.source import Source, load_text, shaders_folder
+from wgsl_kernels.backends.webgpu.modules.source import load_text, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.tokens import scan
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
 
 FILES = sorted(shaders_folder().rglob("*.w[eg]sl"))
 ODD = (

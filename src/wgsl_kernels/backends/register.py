@@ -30,6 +30,9 @@ def _cpu() -> CpuBackend:
 
 
 def _webgpu() -> WebGpuBackend:
+    from wgsl_kernels.backends.webgpu.devices.adapters import begin_listing
+
+    begin_listing()  # drivers load while the backend is imported
     from wgsl_kernels.backends.cpu.backend import keep_freed_memory
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 

@@ -12,11 +12,13 @@ import numpy as np
 from wgsl_kernels.backends.derived.library import leaves_of
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
 from wgsl_kernels.backends.simulator.noting import following
+from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
-from wgsl_kernels.simulator.digits import DigitsModule, DigitsWords, digits
+from wgsl_kernels.simulator.digits import DigitsModule, DigitsView, digits
 from wgsl_kernels.simulator.dispatch import compile_entry
+from wgsl_kernels.simulator.domains import ShadowedWords
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -60,8 +62,8 @@ class _Beside:
     places: list[tuple[Dispatch, AccessSite]] = field(
         default_factory=list["tuple[Dispatch, AccessSite]"]
     )
-    memory: dict[int, tuple[Array, DigitsWords]] = field(
-        default_factory=dict["int", "tuple[Array, DigitsWords]"]
+    memory: dict[int, tuple[Array, ShadowedWords]] = field(
+        default_factory=dict["int", "tuple[Array, ShadowedWords]"]
     )
     entries: dict[EntryPoint, EntryPoint] = field(default_factory=dict["EntryPoint", "EntryPoint"])
 
@@ -84,12 +86,12 @@ class _Beside:
             self.places.extend((dispatch, site) for site in compiled.module.sites)
         return self.entries[plain]
 
-    def of(self, words: Array) -> DigitsWords:
+    def of(self, words: Array) -> ShadowedWords:
         """Return what is known of words, which may be part of a buffer's; they may have changed."""
         whole = words.base if isinstance(words.base, np.ndarray) else words
         found = self.memory.get(id(whole))
         if found is None:
-            found = self.memory[id(whole)] = whole, DigitsWords(whole.copy())
+            found = self.memory[id(whole)] = whole, ShadowedWords(whole.copy(), DigitsView)
         found[1].words[:] = whole
         begin = (words.ctypes.data - whole.ctypes.data) // 4
         return found[1].part(begin, begin + len(words))
@@ -119,9 +121,9 @@ def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None
 
 
 @contextmanager
-def _reading(device: Device) -> Iterator[tuple[_Beside, list[DigitsWords | None]]]:
+def _reading(device: Device) -> Iterator[tuple[_Beside, list[ShadowedWords | None]]]:
     """Have a block's dispatches run with float64 beside; the list has what each read is of."""
-    beside, reads, own = _Beside(), list["DigitsWords | None"](), vars(device)
+    beside, reads = _Beside(), list["ShadowedWords | None"]()
 
     def read(storage: Storage, offset: int, nbytes: int) -> Any:
         found = type(device).read(device, storage, offset, nbytes)
@@ -132,18 +134,12 @@ def _reading(device: Device) -> Iterator[tuple[_Beside, list[DigitsWords | None]
         )
         return found
 
-    with device.lock:
-        own["read"] = read
-    try:
-        with following(device, beside.run):
-            yield beside, reads
-    finally:
-        with device.lock:
-            own.pop("read", None)
+    with with_methods(device, read=read), following(device, beside.run):
+        yield beside, reads
 
 
-def _lost(beside: _Beside, words: DigitsWords, values: Array) -> LostDigits:
-    view = words.views()["f32" if values.dtype == np.float32 else "f16"]
+def _lost(beside: _Beside, words: ShadowedWords, values: Array) -> LostDigits:
+    view = words.views["f32" if values.dtype == np.float32 else "f16"]
     found, shape = view[: values.size], values.shape
     most, sites = found.lost.most.reshape(shape), found.lost.site.reshape(shape)
     near, wide = found.near.reshape(shape), found.wide.reshape(shape)

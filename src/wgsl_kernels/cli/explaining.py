@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.programs.work import work_of
 from wgsl_kernels.cli.show import called
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.values.shapes import show as show_shape
+from wgsl_kernels.testing.work import work_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

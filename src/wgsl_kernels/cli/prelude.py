@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.source import load_file
-from wgsl_kernels.backends.webgpu.templates.declarations import declarations
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.lsp.declarations import declarations
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 

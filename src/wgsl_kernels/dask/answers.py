@@ -1,4 +1,4 @@
-"""Which workers answer, also while their threads have work to do."""
+"""Which workers there are, and which answer, also while their threads have work to do."""
 
 from __future__ import annotations
 
@@ -12,13 +12,29 @@ if TYPE_CHECKING:
 
     from distributed import Client
 
+LOOK = 0.25
+"""Seconds after which one who waits looks whether the others are still there."""
+
+
+def workers_of(client: Client) -> dict[str, dict[str, Any]]:
+    """Return the facts of the workers that the scheduler knows, by address.
+
+    ``client.scheduler_info()`` may give none of them: what it has just asked for lies where Dask
+    puts, every two seconds, an answer without workers.
+    """
+    scheduler: Any = client.scheduler
+    found: Any = client.sync(scheduler.identity, n_workers=-1)
+    workers: dict[str, dict[str, Any]] = found["workers"]
+    return workers
+
 
 def who_answers(
     client: Client, addresses: Sequence[str], seconds: float, function: Any, *args: Any
 ) -> set[str]:
     """Call a function on the event loops of workers; return those that have answered in time.
 
-    A worker whose thread has work to do answers, too.
+    A worker whose thread has work to do answers, too. One that the scheduler knows no longer is not
+    waited for: Dask tries to reach it for half a minute.
     """
     answered: set[str] = set()
 
@@ -27,12 +43,15 @@ def who_answers(
             client.run(function, *args, workers=[address])
             answered.add(address)
 
-    threads = [threading.Thread(target=ask, args=(one,), daemon=True) for one in addresses]
-    for one in threads:
-        one.start()
+    asking = {one: threading.Thread(target=ask, args=(one,), daemon=True) for one in addresses}
+    for thread in asking.values():
+        thread.start()
     end = time.monotonic() + seconds
-    for one in threads:
-        one.join(max(0.0, end - time.monotonic()))
+    for address, thread in asking.items():
+        while thread.is_alive() and time.monotonic() < end:
+            thread.join(min(LOOK, max(0.0, end - time.monotonic())))
+            if thread.is_alive() and address not in workers_of(client):
+                break
     return set(answered)
 
 

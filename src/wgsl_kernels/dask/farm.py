@@ -14,6 +14,7 @@ from rich.progress import Progress
 from wgsl_kernels.bench.parity.certificates import ParityRecord, lost
 from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machine_in_use, today
 from wgsl_kernels.bench.parity.differences import ParityReport, joined
+from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.dask.arguments import check_client
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -84,7 +85,7 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
 
 def _addresses(client: Client) -> dict[str, str]:
     """Return the workers' addresses by what stays when a worker comes back: its nanny's address."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
+    workers = workers_of(client)
     return {facts.get("nanny") or address: address for address, facts in workers.items()}
 
 

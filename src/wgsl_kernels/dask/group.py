@@ -18,7 +18,7 @@ from distributed import WorkerPlugin, get_worker
 from distributed.protocol.serialize import to_serialize
 from distributed.utils import sync
 
-from wgsl_kernels.dask.answers import answer, who_answers
+from wgsl_kernels.dask.answers import LOOK, answer, who_answers, workers_of
 from wgsl_kernels.dask.arguments import check_client, check_seconds
 from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 PLUGIN = "wgsl-kernels-group"
 GONE = "is gone"
-LOOK = 0.25
-"""Seconds after which one who waits looks whether the others are still there."""
 ENDED = 256
 """Runs that a worker knows to have ended."""
 END = 2.0
@@ -394,7 +392,7 @@ def run_on_workers(
 
 
 def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, ...]:
-    known = sorted(client.scheduler_info(n_workers=-1)["workers"])
+    known = sorted(workers_of(client))
     if workers is None or isinstance(workers, int):
         wanted = known if workers is None else known[: max(workers, 0)]
     elif isinstance(workers, (list, tuple)):
@@ -438,7 +436,7 @@ def _gathered(
             found: Any = client.gather(list(futures))
             return list(found)
         if time.monotonic() > look:
-            there = client.scheduler_info(n_workers=-1)["workers"]
+            there = workers_of(client)
             for address, one in zip(addresses, futures, strict=True):
                 if address not in there and one.status != "finished":
                     raise PeerLost(address)
@@ -446,7 +444,7 @@ def _gathered(
         if time.monotonic() > ask:  # peers notice only those that they wait for
             asked = [a for a, f in zip(addresses, futures, strict=True) if f.status == "pending"]
             answered = who_answers(client, asked, limit, answer)
-            there = client.scheduler_info(n_workers=-1)["workers"]
+            there = workers_of(client)
             for address in asked:
                 if address in there and address not in answered:
                     raise PeerLost(address, f"did not answer within {limit:g} s")

@@ -13,7 +13,7 @@ from distributed import get_worker
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 import wgsl_kernels as wk
-from wgsl_kernels.dask.answers import answer, who_answers
+from wgsl_kernels.dask.answers import answer, who_answers, workers_of
 from wgsl_kernels.dask.arguments import check_client, check_count, check_seconds
 from wgsl_kernels.dask.group import (
     GONE,
@@ -185,6 +185,7 @@ class _OnWorkers:
         self._plan, self._client = plan, client
         self._left_out: set[str] = set()
         self._deaths: Counter[str] = Counter()
+        self._joined: dict[str, str] = {}
         self.seconds = dict.fromkeys(PARTS, 0.0)
         self.adapters: list[str] = []
 
@@ -197,6 +198,7 @@ class _OnWorkers:
         while True:
             addresses = self._present()
             nannies = self._nannies()
+            self._joined = {one: nannies.get(one, one) for one in addresses}
             try:
                 self.adapters = compared(self._client, addresses)
                 found = run_on_workers(
@@ -206,7 +208,7 @@ class _OnWorkers:
             except PeerLost as error:
                 if error.why != GONE:
                     self._left_out.add(error.address)
-                self._deaths[nannies.get(error.address, error.address)] += 1
+                self._note_death(error.address)
                 self._settle()
                 continue
             except ArgumentError:  # also of a worker that was gone before its program began
@@ -234,14 +236,16 @@ class _OnWorkers:
         end = time.monotonic() + max(RETURN, self._plan.timeout)
         while True:
             nannies = self._nannies()
+            for gone in self._joined.keys() - nannies.keys():  # several may go at once
+                self._note_death(gone)
             known = sorted(nannies)
-            often = [one for one in known if self._deaths[nannies[one]] >= DEATHS]
-            found = [one for one in known if one not in self._left_out and one not in often]
+            often = {one for one, deaths in self._deaths.items() if deaths >= DEATHS}
+            found = [one for one in known if not (one in self._left_out or nannies[one] in often)]
             if found:
                 break
-            if often and len(often) == len(known):
+            if often and often >= {*nannies.values(), *self._deaths}:
                 raise WgslKernelsError(
-                    f"fit: each of {len(known)} workers died {DEATHS} times; look whether make() "
+                    f"fit: each of {len(often)} workers died {DEATHS} times; look whether make() "
                     "or a kernel ends its process: fit(None, ...) runs it here."
                 )
             if time.monotonic() > end:
@@ -254,16 +258,22 @@ class _OnWorkers:
             )
         return found
 
+    def _note_death(self, address: str) -> None:
+        """Count, once, that a worker of this round is gone."""
+        nanny = self._joined.pop(address, None)
+        if nanny is not None:
+            self._deaths[nanny] += 1
+
     def _nannies(self) -> dict[str, str]:
         """Return by address of a worker what stays when it comes back: its nanny's address."""
-        workers = self._client.scheduler_info(n_workers=-1)["workers"]
+        workers = workers_of(self._client)
         return {address: facts.get("nanny") or address for address, facts in workers.items()}
 
     def _settle(self) -> None:
         """Leave out workers that do not answer."""
         asked = self._present()
         answered = who_answers(self._client, asked, min(ANSWER, self._plan.timeout), answer)
-        there = self._client.scheduler_info(n_workers=-1)["workers"]
+        there = workers_of(self._client)
         self._left_out |= {one for one in asked if one in there and one not in answered}
 
     def _differing(self, addresses: Sequence[str], digests: Sequence[str]) -> WgslKernelsError:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.linked import Modules
 from wgsl_kernels.backends.webgpu.modules.shader_packages import ShaderPackage, package_of
-from wgsl_kernels.backends.webgpu.templates.declarations import declarations
 from wgsl_kernels.backends.webgpu.templates.prelude import PRELUDE
 from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.lsp.declarations import declarations
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.project import ModulePath, Project, Target

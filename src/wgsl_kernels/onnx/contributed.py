@@ -1,4 +1,4 @@
-"""Operators of ONNX Runtime that models have beside ONNX's: what they take, give and are told.
+"""What operators take, give and are told: of ONNX, and those of ONNX Runtime beside them.
 
 The package ``onnx`` has no schemas of the domain ``com.microsoft``; a row here is one. Source: ONNX
 Runtime, docs/ContribOperators.md.
@@ -78,6 +78,33 @@ _SCHEMAS = {
 }
 
 
-def schema_of(name: str, domain: str) -> Any:
+class OperatorSchema:
+    """The schema of an operator, of which each part is asked for once: asking makes copies.
+
+    Attributes:
+        schema: What ``onnx.defs`` has.
+    """
+
+    def __init__(self, schema: Any) -> None:
+        self.schema = schema
+        self.name: str = schema.name
+        self.since_version: int = schema.since_version
+        self.min_input: int = schema.min_input
+        self.max_input: int = schema.max_input
+        self.inputs: list[Any] = schema.inputs
+        self.outputs: list[Any] = schema.outputs
+        self.attributes: dict[str, Any] = schema.attributes
+        self.allowed = {
+            one.type_param_str: one.allowed_type_strs for one in schema.type_constraints
+        }
+        every = {name: one.default_value for name, one in self.attributes.items()}
+        self.defaults = {name: one for name, one in every.items() if one.name}
+
+
+def schema_of(name: str, version: int, domain: str) -> OperatorSchema | None:
     """Return the schema of an operator, or None."""
-    return _SCHEMAS.get(name) if domain == DOMAIN else None
+    try:
+        return OperatorSchema(defs.get_schema(name, version, domain))
+    except defs.SchemaError:
+        found = _SCHEMAS.get(name) if domain == DOMAIN else None
+        return None if found is None else OperatorSchema(found)

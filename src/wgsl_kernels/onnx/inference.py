@@ -9,8 +9,9 @@ from wgsl_kernels.onnx.files import type_name_of
 from wgsl_kernels.onnx.types import element, element_of, tensor_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
+    from wgsl_kernels.onnx.contributed import OperatorSchema
     from wgsl_kernels.onnx.graph import Graph
 
 KINDS = ("to", "dtype", "output_dtype", "output_datatype")
@@ -18,7 +19,7 @@ KINDS = ("to", "dtype", "output_dtype", "output_datatype")
 
 
 def result_types(
-    schema: Any,
+    schema: OperatorSchema,
     op: str,
     attrs: Mapping[str, Any],
     in_types: tuple[str, ...],
@@ -27,7 +28,7 @@ def result_types(
     """Return ONNX's names of the types of a node's outputs; "" where they are unknown.
 
     Args:
-        schema: What ``onnx.defs`` has of the operator.
+        schema: What is known of the operator.
         op: The operator.
         attrs: With defaults, graphs as `Graph`.
         in_types: Of the inputs, "" for those left out.
@@ -56,19 +57,18 @@ def result_types(
     return tuple(found)
 
 
-def check_types(schema: Any, in_types: tuple[str, ...], shown: str) -> None:
+def check_types(schema: OperatorSchema, in_types: tuple[str, ...], shown: str) -> None:
     """Hold the types of what a node reads, where they are known, to the schema of its operator.
 
     Raises:
         ArgumentError: One is none that the operator takes, or differs from another of its variable.
     """
-    allowed = {one.type_param_str: one.allowed_type_strs for one in schema.type_constraints}
     bound: dict[str, str] = {}
     for i, given in enumerate(in_types):
         one = schema.inputs[min(i, len(schema.inputs) - 1)]
         if not given:
             continue
-        wanted = allowed.get(one.type_str, [one.type_str])
+        wanted = schema.allowed.get(one.type_str, [one.type_str])
         if given not in wanted and not given.startswith("optional("):
             said = ", ".join(sorted(wanted)) if len(wanted) < _FEW else "another type"
             raise ArgumentError(
@@ -103,14 +103,11 @@ def _formals(parameters: Any, count: int) -> list[str]:
     return [kinds[min(i, len(kinds) - 1)] for i in range(count)] if kinds else [""] * count
 
 
-def _default(schema: Any, formal: str, in_types: tuple[str, ...]) -> str:
+def _default(schema: OperatorSchema, formal: str, in_types: tuple[str, ...]) -> str:
     """Return the type of a variable that no input binds: the only one, or the first input's."""
-    allowed: Iterable[str] = next(
-        (one.allowed_type_strs for one in schema.type_constraints if one.type_param_str == formal),
-        [],
-    )
+    allowed = schema.allowed.get(formal, [])
     given = in_types[0] if in_types else ""
-    if len(list(allowed)) == 1 or given not in allowed:
+    if len(allowed) == 1 or given not in allowed:
         return "tensor(float)" if "tensor(float)" in allowed else next(iter(allowed), given)
     return given
 

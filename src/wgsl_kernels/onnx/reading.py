@@ -12,7 +12,7 @@ from onnx import defs, helper, numpy_helper
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.onnx import registry
-from wgsl_kernels.onnx.contributed import schema_of
+from wgsl_kernels.onnx.contributed import OperatorSchema, schema_of
 from wgsl_kernels.onnx.files import type_name, type_name_of, values_of
 from wgsl_kernels.onnx.graph import Constant, Graph, OnnxNode, ValueInfo
 from wgsl_kernels.onnx.inference import KINDS, body_types, check_types, result_types
@@ -85,6 +85,7 @@ class _GraphReader:
         }
         self.missing: list[str] = []
         self.values = values_of(model)
+        self._schemas: dict[tuple[str, int, str], OperatorSchema | None] = {}
         newest = defs.onnx_opset_version()
         if self.opsets.get("", 1) > newest:
             raise ArgumentError(
@@ -181,13 +182,12 @@ class _GraphReader:
             in_names = in_names[:-1]
         in_types = tuple(scope.get(name, "") for name in in_names)
         function = self.functions.get((domain, proto.op_type))
-        schema = None if function is not None else _schema(proto.op_type, version, domain)
+        schema = None if function is not None else self._schema(proto.op_type, version, domain)
         if schema is not None:
             _check(schema, attributes, in_names, shown)
             check_types(schema, in_types, shown)
-            for name, default in schema.attributes.items():
-                if default.default_value.name:
-                    attributes.setdefault(name, default.default_value)
+            for name, default in schema.defaults.items():
+                attributes.setdefault(name, default)
             plain = {
                 name: self._attribute(one, scope, names)
                 for name, one in attributes.items()
@@ -223,7 +223,9 @@ class _GraphReader:
                     ),
                 )
                 return [node]
-            function = self._schema_function(schema, proto, attributes, scope, names, version)
+            function = self._schema_function(
+                schema.schema, proto, attributes, scope, names, version
+            )
         if function is None:
             where = f" of {domain}" if domain else ""
             self.missing.append(f"{proto.op_type}{where} (version {version}) at {shown!r}")
@@ -233,6 +235,11 @@ class _GraphReader:
         if names.depth > _MOST_FUNCTIONS:
             raise ArgumentError(f"load: functions call each other in a circle at {shown!r}.")
         return self._expanded(function, attributes, proto, scope, constants, names, shown)
+
+    def _schema(self, *key: Any) -> OperatorSchema | None:
+        if key not in self._schemas:
+            self._schemas[key] = schema_of(*key)
+        return self._schemas[key]
 
     def _declare(
         self, outputs: tuple[str, ...], types: tuple[str, ...], scope: Scope, shown: str
@@ -410,7 +417,7 @@ def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
 
 
 def _check(
-    schema: Any,
+    schema: OperatorSchema,
     attributes: Mapping[str, onnx.AttributeProto],
     inputs: tuple[str, ...],
     shown: str,
@@ -471,13 +478,6 @@ def _renamed(node: OnnxNode, shown: str) -> OnnxNode:
 
 def _first(proto: onnx.NodeProto) -> str:
     return next((name for name in proto.output if name), "")
-
-
-def _schema(name: str, version: int, domain: str) -> Any:
-    try:
-        return defs.get_schema(name, version, domain)
-    except defs.SchemaError:
-        return schema_of(name, domain)
 
 
 def _type_of(array: Array) -> str:

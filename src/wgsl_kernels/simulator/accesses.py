@@ -9,6 +9,7 @@ Source: WebGPU Shading Language, section 14.5, memory model.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -121,15 +122,11 @@ class AccessLog:
         """Note that invocations read numbers: ``at`` where each sees them, ``real`` where."""
         shadow, who = self._shadow(memory, size), lanes + self._first
         writer = shadow.writer[real]
-        if memory.is_workgroup and (bare := writer < 0).any():
-            one = int(np.argmax(bare))
-            self._note("unset", site, memory, self._index(memory, at[one], size), 0, lanes[one])
+        note = partial(self._note_first, site, memory, at, lanes, size)
+        if memory.is_workgroup:
+            note("unset", writer < 0)
         against = self._unordered(memory, writer, who, shadow.write_phase[real])
-        if against.any():
-            one = int(np.argmax(against))
-            place = self._index(memory, at[one], size)
-            before = int(writer[one]), int(shadow.write_site[real[one]])
-            self._note("read-race", site, memory, place, 0, lanes[one], *before)
+        note("read-race", against, writer, shadow.write_site[real])
         fresh = shadow.earliest[real] < 0
         shadow.earliest[real[fresh][::-1]] = who[fresh][::-1]
         fresh = shadow.read_phase[real] != self._phases[memory.is_workgroup]
@@ -175,11 +172,8 @@ class AccessLog:
         ):  # fmt: skip
             reader = readers[real]
             against = self._unordered(memory, reader, who, when)
-            if against.any():
-                one = int(np.argmax(against))
-                place = self._index(memory, at[one], size)
-                before = int(reader[one]), int(shadow.read_site[real[one]])
-                self._note("read-race", site, memory, place, 0, lanes[one], *before)
+            sites = shadow.read_site[real]
+            if self._note_first(site, memory, at, lanes, size, "read-race", against, reader, sites):
                 break
         self.changed(memory, real, lanes, size, site)
 
@@ -192,18 +186,13 @@ class AccessLog:
         barrier: by an ``atomicStore``, or, for an ``atomicLoad``, by any atomic function.
         """
         shadow, writer = self._shadow(memory, 4), self._shadow(memory, 4).writer[real]
+        note = partial(self._note_first, site, memory, at, lanes, 4)
         if memory.is_workgroup and name != "atomicStore":
-            if (bare := writer < 0).any():
-                one = int(np.argmax(bare))
-                self._note("unset", site, memory, self._index(memory, at[one], 4), 0, lanes[one])
+            note("unset", writer < 0)
             against = self._unordered(memory, writer, lanes + self._first, shadow.write_phase[real])
             if name != "atomicLoad":
                 against &= shadow.is_stored[real]
-            if against.any():
-                one = int(np.argmax(against))
-                before = int(writer[one]), int(shadow.write_site[real[one]])
-                place = self._index(memory, at[one], 4)
-                self._note("atomics", site, memory, place, 0, lanes[one], *before)
+            note("atomics", against, writer, shadow.write_site[real])
         if name != "atomicLoad":
             self.changed(memory, real, lanes, 4, site)
             shadow.is_stored[real] = name == "atomicStore"
@@ -253,6 +242,27 @@ class AccessLog:
 
     def _index(self, memory: VariableMemory, at: Any, size: int) -> int:
         return int(at) * size // memory.stride if memory.stride else -1
+
+    def _note_first(
+        self,
+        site: int,
+        memory: VariableMemory,
+        at: Any,
+        lanes: Any,
+        size: int,
+        kind: Kind,
+        wrong: Any,
+        others: Any = None,
+        sites: Any = None,
+    ) -> bool:
+        """Note the first access that is wrong, and who came before; say whether there is one."""
+        if not wrong.any():
+            return False
+        one = int(np.argmax(wrong))
+        before = () if others is None else (int(others[one]), int(sites[one]))
+        place = self._index(memory, at[one], size)
+        self._note(kind, site, memory, place, 0, lanes[one], *before)
+        return True
 
     def _note(
         self,

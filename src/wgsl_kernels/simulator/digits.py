@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.simulator.domains import FLOAT32, Domain, plain_views
+from wgsl_kernels.simulator.domains import FLOAT32, Domain, WideView, shadowed
 from wgsl_kernels.simulator.module import ModuleCompiler
 from wgsl_kernels.simulator.statements import FunctionCompiler
 from wgsl_kernels.wgsl.syntax import tree
@@ -22,7 +22,6 @@ from wgsl_kernels.wgsl.types.kinds import scalar_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.simulator.domains import Words
     from wgsl_kernels.simulator.places import Place
     from wgsl_kernels.wgsl.types.kinds import Type
 
@@ -175,85 +174,29 @@ def _computed(near: Any, wide: Any, given: Sequence[Any]) -> Digits:
 # Memory.
 
 
-class _FloatShadow:
-    """What is known of the floats of a memory, so long as they are what they were."""
+class DigitsView(WideView):
+    """Floats of memory of which it is known how many digits are right; at first all."""
 
     def __init__(self, narrow: Any) -> None:
-        self.known = narrow.copy().view(f"u{narrow.itemsize}")
-        with np.errstate(invalid="ignore"):
-            self.wide = narrow.astype(np.float64)
+        super().__init__(narrow)
         count = len(narrow)
-        self.lost = Lost(
-            np.zeros(count, np.float32), np.zeros(count, np.float32), np.full(count, _NOWHERE)
-        )
-
-    def part(self, begin: int, end: int) -> _FloatShadow:
-        found = _FloatShadow.__new__(_FloatShadow)
-        found.known, found.wide = self.known[begin:end], self.wide[begin:end]
-        found.lost = self.lost.through(lambda one: one[begin:end])
-        return found
-
-
-class DigitsWords:
-    """Words of memory, with where digits of the floats in them went.
-
-    Attributes:
-        words: The words.
-    """
-
-    def __init__(self, words: Words) -> None:
-        """Begin with what the words are, which is exact."""
-        self.words = words
-        self._floats = _FloatShadow(words.view(np.float32))
-        self._halves = _FloatShadow(words.view(np.float16))
-
-    def part(self, begin: int, end: int) -> DigitsWords:
-        """Return those from one word to another, which are the same memory."""
-        found = DigitsWords.__new__(DigitsWords)
-        found.words, found._floats = self.words[begin:end], self._floats.part(begin, end)
-        found._halves = self._halves.part(2 * begin, 2 * end)
-        return found
-
-    def views(self) -> dict[str, Any]:
-        """Return them as each type of number."""
-        plain = plain_views(self.words)
-        floats = _DigitsView(plain["f32"], self._floats)
-        return {**plain, "f32": floats, "f16": _DigitsView(plain["f16"], self._halves)}
-
-
-class _DigitsView:
-    """Words seen as floats of which it is known how many digits are right."""
-
-    def __init__(self, narrow: Any, kept: _FloatShadow) -> None:
-        self.narrow, self.kept = narrow, kept
-        self.bits = narrow.view(kept.known.dtype)
+        self.wrong, self.most = np.zeros(count, np.float32), np.zeros(count, np.float32)
+        self.site = np.full(count, _NOWHERE)
 
     def __getitem__(self, at: Any) -> Digits:
-        near, kept = self.narrow[at], self.kept
-        same = kept.known[at] == self.bits[at]
-        lost = kept.lost
-        with np.errstate(invalid="ignore"):
-            wide = np.where(same, kept.wide[at], near)[()]
-        return Digits(
-            near,
-            wide,
-            Lost(
-                np.where(same, lost.bits[at], 0),
-                np.where(same, lost.most[at], 0),
-                np.where(same, lost.site[at], _NOWHERE),
-            ),
+        same = self.known[at] == self.bits[at]
+        lost = Lost(
+            np.where(same, self.wrong[at], 0),
+            np.where(same, self.most[at], 0),
+            np.where(same, self.site[at], _NOWHERE),
         )
+        return Digits(self.narrow[at], super().__getitem__(at), lost)
 
     def __setitem__(self, at: Any, value: Any) -> None:
-        kept, lost = self.kept, lost_of(value)
-        self.narrow[at], kept.wide[at] = near_of(value), wide_of(value)
-        kept.known[at] = self.bits[at]
-        kept.lost.bits[at], kept.lost.most[at] = lost.bits, lost.most
-        kept.lost.site[at] = lost.site
-
-
-def _views(memory: Words | DigitsWords) -> dict[str, Any]:
-    return (memory if isinstance(memory, DigitsWords) else DigitsWords(memory)).views()
+        lost = lost_of(value)
+        self.narrow[at], self.wide[at] = near_of(value), wide_of(value)
+        self.known[at] = self.bits[at]
+        self.wrong[at], self.most[at], self.site[at] = lost.bits, lost.most, lost.site
 
 
 def digits(leaves: Mapping[str, Callable[..., Any]]) -> Domain:
@@ -262,7 +205,8 @@ def digits(leaves: Mapping[str, Callable[..., Any]]) -> Domain:
     Args:
         leaves: What functions of a module are in float64. On the device they are their text.
     """
-    return Domain("digits", FLOAT32.scalars, leaves, views=_views, names={"placed": placed})
+    views = partial(shadowed, view=DigitsView)
+    return Domain("digits", FLOAT32.scalars, leaves, views=views, names={"placed": placed})
 
 
 # What is compiled.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,8 +10,9 @@ import numpy as np
 from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.late_stores import LateRun
 from wgsl_kernels.simulator.memory import Run, VariableMemory
-from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler, rounds
+from wgsl_kernels.simulator.module import EndlessLoopError, ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
+from wgsl_kernels.simulator.statements import MOST_ROUNDS
 from wgsl_kernels.simulator.subgroups import Subgroups
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.lint.remarks import builtin_named
@@ -63,7 +63,7 @@ class EntryPoint:
             groups: Workgroups along x, y and z.
             bound: The words of each buffer by its group and binding; those of ``immediate``
                 variables under that word. Where the domain has more than words, it may be that:
-                ``WideWords`` of float64 keep what dispatches before gave.
+                ``ShadowedWords`` keep the float64 that dispatches before gave.
             subgroup_size: Invocations of a subgroup.
             order: In which order invocations come that run at once, and workgroups; with late
                 stores each ``atomicStore`` to workgroup memory comes last.
@@ -78,8 +78,7 @@ class EntryPoint:
         shared = self._shared(bound)
         if log is not None and most_rounds is None:
             most_rounds = log.most_rounds
-        limited = rounds if most_rounds is None else partial(rounds, most=most_rounds)
-        self.module.globals["rounds"] = limited
+        self.module.globals["most_rounds"] = most_rounds or MOST_ROUNDS
         workgroup = self.size[0] * self.size[1] * self.size[2]
         try:
             parts = list(_parts(groups, workgroup))
@@ -148,7 +147,9 @@ class EntryPoint:
             if words is not None and node.type is not None:
                 spacing = self.module.spacing(self.module.named(node.type))
                 views = self.module.domain.views(words)
-                found[name] = VariableMemory(name, views, len(views["u32"]), spacing)
+                is_constant = node.space in ("uniform", "immediate")
+                count = len(views["u32"])
+                found[name] = VariableMemory(name, views, count, spacing, is_constant=is_constant)
         return found
 
     def _builtins(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -68,64 +69,72 @@ def float64(leaves: Mapping[str, Callable[..., Any]] = MappingProxyType({})) -> 
             or takes apart as bits.
     """
     scalars = {**_NARROW, "f32": np.float64, "f16": np.float64}
-    return Domain("float64", scalars, leaves, has_bits=False, views=wide_views)
+    return Domain("float64", scalars, leaves, has_bits=False, views=shadowed)
 
 
-# Memory of float64.
+# Memory of which more is known than its words.
 
 
-class WideWords:
-    """Words of memory with the float64 of each f32 and f16 in them.
+class WideView:
+    """Floats of memory, with the float64 of each.
 
-    A float64 counts where it rounds to what is in the words. Where it does not, somebody wrote the
-    words since, and their f32 or f16 counts.
+    That counts so long as the float is what it was. Where it is not, somebody wrote the words
+    since, and the float counts.
 
     Attributes:
-        words: The words.
-        floats: A float64 for each word.
-        halves: A float64 for each half of a word.
+        narrow: The floats.
+        bits: Their bits.
+        known: The bits that they had when the float64 was written.
+        wide: The float64.
     """
 
-    def __init__(self, words: Words) -> None:
-        """Begin with what the words are."""
-        self.words = words
+    def __init__(self, narrow: Any) -> None:
+        """Begin with what the floats are."""
+        self.narrow, self.bits = narrow, narrow.view(f"u{narrow.itemsize}")
+        self.known = self.bits.copy()
         with np.errstate(invalid="ignore"):  # words of any kind may be a signaling NaN's
-            self.floats = words.view(np.float32).astype(np.float64)
-            self.halves = words.view(np.float16).astype(np.float64)
+            self.wide = narrow.astype(np.float64)
 
-    def part(self, begin: int, end: int) -> WideWords:
-        """Return those from one word to another, which are the same memory."""
-        found = WideWords.__new__(WideWords)
-        found.words, found.floats = self.words[begin:end], self.floats[begin:end]
-        found.halves = self.halves[2 * begin : 2 * end]
+    def part(self, begin: int, end: int) -> Self:
+        """Return those from one to another, which are the same memory."""
+        found = copy.copy(self)
+        vars(found).update({name: values[begin:end] for name, values in vars(self).items()})
         return found
 
-
-class _WideView:
-    """Words seen as float64: ``narrow`` is what they are, ``wide`` the float64 of each."""
-
-    def __init__(self, narrow: Any, wide: Any) -> None:
-        self.narrow, self.wide = narrow, wide
-        self.bits = narrow.view(f"u{narrow.itemsize}")
-
     def __getitem__(self, at: Any) -> Any:
-        wide = self.wide[at]
-        with np.errstate(all="ignore"):
-            near = np.asarray(wide, self.narrow.dtype).view(self.bits.dtype)
-            return np.where(near == self.bits[at], wide, self.narrow[at])[()]
+        with np.errstate(invalid="ignore"):
+            return np.where(self.known[at] == self.bits[at], self.wide[at], self.narrow[at])[()]
 
     def __setitem__(self, at: Any, value: Any) -> None:
         self.wide[at] = value
         with np.errstate(all="ignore"):
             self.narrow[at] = self.wide[at]
+        self.known[at] = self.bits[at]
 
 
-def wide_views(memory: Words | WideWords) -> dict[str, Any]:
-    """Return memory as each type of number, floats as float64."""
-    wide = memory if isinstance(memory, WideWords) else WideWords(memory)
-    plain = plain_views(wide.words)
-    return {
-        **plain,
-        "f32": _WideView(plain["f32"], wide.floats),
-        "f16": _WideView(plain["f16"], wide.halves),
-    }
+class ShadowedWords:
+    """Words of memory, of whose floats more is known.
+
+    Attributes:
+        words: The words.
+        views: What they are as each type of number.
+    """
+
+    def __init__(self, words: Words, view: type[WideView] = WideView) -> None:
+        """Begin with what the words are."""
+        self.words, self.views = words, plain_views(words)
+        self.views.update({name: view(self.views[name]) for name in ("f32", "f16")})
+
+    def part(self, begin: int, end: int) -> ShadowedWords:
+        """Return those from one word to another, which are the same memory."""
+        found = copy.copy(self)
+        found.words = self.words[begin:end]
+        floats, halves = self.views["f32"], self.views["f16"]
+        parts = {"f32": floats.part(begin, end), "f16": halves.part(2 * begin, 2 * end)}
+        found.views = {**plain_views(found.words), **parts}
+        return found
+
+
+def shadowed(memory: Words | ShadowedWords, view: type[WideView] = WideView) -> dict[str, Any]:
+    """Return memory as each type of number, floats as a view has them."""
+    return (memory if isinstance(memory, ShadowedWords) else ShadowedWords(memory, view)).views

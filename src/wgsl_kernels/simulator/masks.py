@@ -47,15 +47,15 @@ def joined(one: Any, other: Any) -> Any:
     return one if other is False else one | other
 
 
-def written(mask: Any, new: Any, old: Any) -> Any:
-    """Return ``new`` where ``mask`` holds and ``old`` elsewhere."""
-    if mask is True or old is None:
+def written(mask: Any, new: Any, old: Any, choose: Callable[..., Any] = np.where) -> Any:
+    """Return ``new`` where ``mask`` holds and ``old`` elsewhere, which ``choose`` makes of both."""
+    if mask is True or old is None or new is old:
         return new
     if mask is False:
         return old
     if isinstance(new, list):
-        return [written(mask, a, b) for a, b in zip(new, old, strict=True)]
-    return np.where(mask, new, old)
+        return [written(mask, a, b, choose) for a, b in zip(new, old, strict=True)]
+    return choose(mask, new, old)
 
 
 def part_of(value: Sequence[Any], index: Any) -> Any:
@@ -73,21 +73,23 @@ def _picked(value: Sequence[Any], at: Any) -> Any:
     return np.take_along_axis(table, at[None].astype(np.intp), 0)[0]
 
 
-def with_part(value: Any, path: Sequence[Any], new: Any, mask: Any) -> Any:
+def with_part(
+    value: Any, path: Sequence[Any], new: Any, mask: Any, choose: Callable[..., Any] = np.where
+) -> Any:
     """Return a value with another part where ``mask`` holds: ``path`` leads to it by indices."""
     if not path:
-        return written(mask, new, value)
+        return written(mask, new, value, choose)
     index, rest = path[0], path[1:]
     found = list(value)
     if np.ndim(index) == 0:
         at = min(max(int(index), 0), len(found) - 1)
-        found[at] = with_part(found[at], rest, new, mask)
+        found[at] = with_part(found[at], rest, new, mask, choose)
         return found
     at = np.clip(index, 0, len(found) - 1)
     for number, one in enumerate(found):
         here = narrowed(mask, at == number)
         if holds(here):
-            found[number] = with_part(one, rest, new, here)
+            found[number] = with_part(one, rest, new, here, choose)
     return found
 
 
@@ -106,7 +108,7 @@ class Cell:
     """A variable that pointers may point to."""
 
     __slots__ = ("value",)
-    with_part = staticmethod(with_part)
+    with_part: Callable[..., Any] = staticmethod(with_part)
 
     def __init__(self, value: Any) -> None:
         self.value = value

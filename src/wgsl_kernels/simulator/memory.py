@@ -31,15 +31,24 @@ class VariableMemory:
         stride: The bytes of an element where it is an array, else 0.
         first: The first word that is seen: one number, or one for each invocation, as each
             workgroup has memory of its own.
+        is_constant: Whether it is of parameters, which nobody writes.
     """
 
-    __slots__ = ("count", "first", "name", "stride", "views", "words")
+    __slots__ = ("count", "first", "is_constant", "name", "stride", "views", "words")
 
     def __init__(
-        self, name: str, views: Mapping[str, Any], count: int, stride: int = 0, first: Any = None
+        self,
+        name: str,
+        views: Mapping[str, Any],
+        count: int,
+        stride: int = 0,
+        first: Any = None,
+        *,
+        is_constant: bool = False,
     ) -> None:
         self.name, self.words, self.views = name, views["u32"], views
         self.count, self.stride, self.first = count, stride, first
+        self.is_constant = is_constant
 
     @property
     def is_workgroup(self) -> bool:
@@ -55,7 +64,8 @@ class VariableMemory:
 
         ``lanes`` are the invocations, all of them where it is None.
         """
-        inside = np.minimum(np.maximum(at, 0), self.count * 4 // size - 1)
+        inside = at if getattr(at, "dtype", None) == np.uint32 else np.maximum(at, 0)
+        inside = np.minimum(inside, self.count * 4 // size - 1)
         if self.first is None:
             return inside
         first = self.first if lanes is None else self.first[lanes]
@@ -92,7 +102,7 @@ class Run:
         return np.clip(at, 0, count - 1)
 
     def load(self, memory: VariableMemory, at: Any, scalar: str, mask: Any, site: int) -> Any:
-        if self.log is not None:
+        if self.log is not None and not memory.is_constant:
             lanes, places, real = self._inside(memory, at, scalar, mask, site)
             self.log.read(memory, places, real, lanes, _SIZES[scalar], site)
         return memory.views[scalar][memory.place(at, _SIZES[scalar])]

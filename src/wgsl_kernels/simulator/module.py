@@ -15,6 +15,7 @@ from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
 from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.simulator.statements import MOST_ROUNDS, FunctionCompiler
+from wgsl_kernels.wgsl.lint.loops import Loop, changed_in, counted_by
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -93,7 +94,6 @@ class ModuleCompiler:
         self.values = module.constants
         self.sources: dict[str, str] = {}
         self.sites: list[AccessSite] = []
-        self._effects: dict[str, bool] = {}
         self.given = constants
         self._numbers = itertools.count()
         self.scalars = domain.scalars
@@ -109,6 +109,8 @@ class ModuleCompiler:
             "AbstractFloat": float,
             "converted": partial(builtins.converted, scalars=domain.scalars),
             "rounds": rounds,
+            "count_rounds": count_rounds,
+            "most_rounds": MOST_ROUNDS,
             "put": _put,
             "whole_quotient": _whole_quotient,
         }
@@ -160,6 +162,39 @@ class ModuleCompiler:
             and (one.callee.name in self.functions or one.callee.name.startswith("atomic"))
             for one in descendants(node)
         )
+
+    def step_of(self, node: tree.Node) -> int:
+        """Return the step of a loop whose rounds are known as it begins, 0 of another one.
+
+        It counts up integers to what no round changes, and its rounds have no loops. Where values
+        are watched, it is compiled as it is written.
+        """
+        counted = counted_by(node, self._named.constants)
+        if counted is None or self.compiles_functions is not FunctionCompiler:
+            return 0
+        assert isinstance(node, tree.For)
+        condition, step = counted
+        type_ = self.types.value_of(condition.left)
+        asked = list(descendants(condition))
+        names = {one.name for one in asked if isinstance(one, tree.Name)}
+        variables = [self.variables[one] for one in names & self.variables.keys()]
+        is_fixed = all(one.access == "read" or one.space == "uniform" for one in variables)
+        is_plain = not any(
+            (isinstance(one, tree.Call) and not self.is_type(one.callee))
+            or (isinstance(one, tree.Unary) and one.operator in "&*")
+            for one in asked
+        )
+        is_known = is_fixed and is_plain and not names & changed_in(node.body)
+        is_whole = isinstance(type_, Scalar) and type_.name in ("i32", "u32")
+        return step if step > 0 and is_known and is_whole and not self._loops(node.body) else 0
+
+    def _loops(self, node: tree.Node) -> bool:
+        """Say whether there is a loop in a statement, or in what it calls."""
+        for one in descendants(node):
+            called = self.functions.get(one.callee.name) if isinstance(one, tree.Call) else None
+            if isinstance(one, Loop) or (called is not None and self._loops(called.body)):
+                return True
+        return False
 
     def is_guarded(self, node: tree.Node) -> bool:
         """Say whether an expression may do what must not be done where it is not wanted."""
@@ -333,15 +368,27 @@ def _python_name(kind: str, name: str, among: Iterable[str]) -> str:
     return f"{kind}_{name}" if name.isascii() else f"{kind}_{list(among).index(name)}"
 
 
-def rounds(begin: int, *, most: int = MOST_ROUNDS) -> Iterator[None]:
+def rounds(begin: int, most: int) -> Iterator[int]:
     """Yield for each round of a loop, ``most`` times at most.
 
     Raises:
         EndlessLoopError: There are too many.
     """
-    for _ in range(most):
-        yield
+    yield from range(most)
     raise EndlessLoopError(begin)
+
+
+def count_rounds(
+    begin: int, mask: Any, counter: Any, end: Any, more: int, step: int, most: int
+) -> None:
+    """Count the rounds of a loop that goes up to an end, before the first one.
+
+    Raises:
+        EndlessLoopError: There are too many.
+    """
+    left = np.asarray(end).astype(np.int64) - np.asarray(counter).astype(np.int64) + more
+    if -(-int(np.where(mask, left, 0).max()) // step) >= most:
+        raise EndlessLoopError(begin)
 
 
 def _put(holder: Any, path: tuple[Any, ...], new: Any, mask: Any) -> None:

@@ -9,8 +9,6 @@ import numpy as np
 from wgsl_kernels.simulator.memory import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from wgsl_kernels.simulator.accesses import AccessLog
     from wgsl_kernels.simulator.memory import VariableMemory
     from wgsl_kernels.simulator.subgroups import Subgroups
@@ -115,37 +113,11 @@ class RecordedRun(Run):
         self.recording = recording
         self.lane = lane
 
-    # What traced functions call.
-
-    def begin(self, number: int, mask: Any) -> None:
-        """Note that a statement begins."""
-        self._note(mask, "begin", number)
-
-    def begin_round(self, number: int, mask: Any) -> None:
-        """Note that a round of a loop begins."""
-        self._note(mask, "round", number)
-
-    def enter(self, number: int, mask: Any, given: Sequence[tuple[str, Any]]) -> None:
-        """Note that a function begins, with its arguments by name."""
-        self._note(mask, "enter", number, [list(one) for one in given])
-
-    def leave(self, mask: Any) -> None:
-        """Note that a function ends, for those who entered it."""
-        self._note(mask, "leave", -1)
-
-    def value(self, number: int, mask: Any, value: Any) -> Any:
-        """Note a value, and return it."""
-        self._note(mask, "value", number, value)
-        return value
-
-    def result(self, number: int, mask: Any, value: Any) -> Any:
-        """Note the value of a statement, and return it."""
-        self._note(mask, "result", number, value)
-        return value
-
-    def _note(self, mask: Any, kind: Kind, number: int, value: Any = None) -> None:
+    def note(self, kind: Kind, number: int, mask: Any, value: Any = None) -> Any:
+        """Note what a traced function does, and return the value that it gets."""
         if self._is_on(mask):
             self.recording.add(StepEvent(kind, number, self._own(value)))
+        return value
 
     # Memory.
 

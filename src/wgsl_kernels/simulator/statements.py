@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.simulator.calls import CallCompiler
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace
-from wgsl_kernels.wgsl.lint.remarks import root_of
+from wgsl_kernels.wgsl.lint.remarks import bare, jumps_in, root_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.kinds import (
@@ -75,7 +75,7 @@ class FunctionCompiler(CallCompiler):
         depth = self.depth
         for number, node in enumerate(nodes):
             self.statement(node)
-            if number + 1 < len(nodes) and _jumps(node):
+            if number + 1 < len(nodes) and jumps_in(node):
                 self.write("if holds(m):")
                 self.depth += 1
         self.depth = depth
@@ -210,7 +210,7 @@ class FunctionCompiler(CallCompiler):
         self.write(f"m = narrowed({outer}, {condition})")
         self.write("if holds(m):")
         self.inner(node.body)
-        jumps = _jumps(node)
+        jumps = jumps_in(node)
         then = self.kept("m", "m") if jumps else ""
         if node.otherwise is not None:
             self.write(f"m = excluded({outer}, {condition})")
@@ -274,10 +274,11 @@ class FunctionCompiler(CallCompiler):
         """Write a loop: rounds until nobody is in it any more."""
         outer = self.kept("m", "m")
         loop = EnclosingLoop(self.kept("False", "left"), self.fresh("skipped"))
-        self.write(f"for _ in rounds({node.begin}):")
+        number = self.fresh("round")
+        self.write(f"for {number} in rounds({node.begin}, most_rounds):")
         self.depth += 1
         if condition is not None:
-            test = self.kept(self.value(condition), "c")
+            test = self.kept(self.condition(node, condition, number), "c")
             self.write(f"{loop.left} = joined({loop.left}, excluded(m, {test}))")
             self.write(f"m = narrowed(m, {test})")
         self.write("if not holds(m): break")
@@ -298,7 +299,21 @@ class FunctionCompiler(CallCompiler):
             self.statement(update)
         self.loops.pop()
         self.depth -= 1
-        self.write(f"m = {loop.left if _returns(body) else outer}")
+        self.write(f"m = {loop.left if 'return' in jumps_in(body) else outer}")
+
+    def condition(self, node: tree.Statement, condition: tree.Expression, number: str) -> str:
+        """Return the condition of a loop; the first round sees whether there are too many."""
+        step = self.module.step_of(node)
+        if not step:
+            return self.value(condition)
+        test = bare(condition)
+        assert isinstance(test, tree.Binary)
+        left, right = self.type_of(test.left), self.type_of(test.right)
+        one, other = self.kept(self.value(test.left)), self.kept(self.value(test.right))
+        more = int(test.operator == "<=")
+        counted = f"{node.begin}, m, {one}, {other}, {more}, {step}"
+        self.write(f"if not {number}: count_rounds({counted}, most_rounds)")
+        return self.combined(test.operator, one, left, other, right)
 
     def begin_round(self, node: tree.Statement) -> None:
         """Write what a round of a loop begins with: nothing."""
@@ -325,46 +340,6 @@ def _pointed_at(node: tree.Function) -> frozenset[str]:
             if root is not None:
                 found.add(root.name)
     return frozenset(found)
-
-
-def _parts(node: tree.Node) -> tuple[tree.Node, ...]:
-    """Return the statements in one."""
-    if isinstance(node, tree.CompoundStatement):
-        return node.statements
-    if isinstance(node, tree.If):
-        return (node.body,) if node.otherwise is None else (node.body, node.otherwise)
-    if isinstance(node, tree.Switch):
-        return tuple([clause.body for clause in node.clauses])
-    if isinstance(node, (tree.For, tree.While, tree.Loop, tree.Round, tree.Continuing)):
-        return (node.body,)
-    return ()
-
-
-def _returns(node: tree.Node) -> bool:
-    """Say whether a statement may leave the function."""
-    return isinstance(node, tree.Return) or any(map(_returns, _parts(node)))
-
-
-def _jumps(node: tree.Node) -> bool:
-    """Say whether some may not go on behind a statement."""
-    if isinstance(node, (tree.Return, tree.Jump)):
-        return True
-    if isinstance(node, (tree.For, tree.While, tree.Loop)):
-        return _returns(node)
-    if isinstance(node, tree.Switch):
-        return any(map(_leaves_switch, node.clauses))
-    return any(map(_jumps, _parts(node)))
-
-
-def _leaves_switch(node: tree.Node) -> bool:
-    """Say whether a clause may end a round or the function."""
-    if isinstance(node, tree.Clause):
-        return _leaves_switch(node.body)
-    if isinstance(node, tree.Return) or (isinstance(node, tree.Jump) and node.keyword != "break"):
-        return True
-    if isinstance(node, (tree.For, tree.While, tree.Loop)):
-        return _returns(node)
-    return any(map(_leaves_switch, _parts(node)))
 
 
 _STATEMENTS: dict[type[tree.Node], Any] = {

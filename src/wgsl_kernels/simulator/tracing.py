@@ -74,7 +74,7 @@ class TracedFunction(FunctionCompiler):
 
     def body(self, node: tree.CompoundStatement) -> None:
         given = [
-            f"({one.name!r}, {self.scopes[0][one.name].name})"
+            f"[{one.name!r}, {self.scopes[0][one.name].name}]"
             for one in self.node.parameters
             if _has_value(self.module.named(one.type))
         ]
@@ -82,9 +82,9 @@ class TracedFunction(FunctionCompiler):
             super().body(node)
             return
         entered = self.kept("m", "m")
-        self.write(f"R.enter({self.note(self.node)}, m, [{', '.join(given)}])")
+        self.write(f"R.note('enter', {self.note(self.node)}, m, [{', '.join(given)}])")
         super().body(node)
-        self.write(f"R.leave({entered})")
+        self.write(f"R.note('leave', -1, {entered})")
 
     def statement(self, node: tree.Statement) -> None:
         if not isinstance(node, _WITHOUT_STEP) and self.is_traced:
@@ -95,7 +95,7 @@ class TracedFunction(FunctionCompiler):
     def begin(self, node: tree.Statement) -> None:
         """Note that a statement begins, and which value is what it gives."""
         number = self.note(node)
-        self.write(f"R.begin({number}, m)")
+        self.write(f"R.note('begin', {number}, m)")
         result = result_of(node)
         if result is not None:
             self.results[id(result)] = number
@@ -109,7 +109,7 @@ class TracedFunction(FunctionCompiler):
 
     def begin_round(self, node: tree.Statement) -> None:
         if self.is_traced:
-            self.write(f"R.begin_round({self.note(node)}, m)")
+            self.write(f"R.note('round', {self.note(node)}, m)")
 
     def value(self, node: tree.Expression, wanted: Type | None = None) -> str:
         found = super().value(node, wanted)
@@ -117,12 +117,12 @@ class TracedFunction(FunctionCompiler):
             return found
         number = self.results.pop(id(node), None)
         if number is not None:
-            return f"R.result({number}, m, {found})"
+            return f"R.note('result', {number}, m, {found})"
         if isinstance(node, tree.Literal) or not _has_value(self.type_of(node)):
             return found
         if isinstance(node, tree.Name) and not self.is_variable(node.name):
             return found
-        return f"R.value({self.note(node)}, m, {found})"
+        return f"R.note('value', {self.note(node)}, m, {found})"
 
     def is_variable(self, name: str) -> bool:
         """Say whether a name is none of a constant."""
@@ -130,7 +130,7 @@ class TracedFunction(FunctionCompiler):
 
     def put(self, place: Place, value: str) -> None:
         number, self.assigned = self.assigned, None
-        super().put(place, value if number is None else f"R.result({number}, m, {value})")
+        super().put(place, value if number is None else f"R.note('result', {number}, m, {value})")
 
     def constructed(self, node: tree.Call) -> str:
         type_ = self.type_of(node)

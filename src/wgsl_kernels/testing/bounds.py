@@ -18,6 +18,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from wgsl_kernels.testing.closeness import spacing
+
 Array = np.ndarray
 Interval = tuple[Array, Array]
 Bound = Callable[[Sequence[Array], Array], Interval]
@@ -79,8 +81,7 @@ def ulp(n: Amount) -> Bound:
     """Allow ``n`` units in the last place of the exact result; at least half a one, to round it."""
 
     def bound(inputs: Sequence[Array], expected: Array) -> Interval:
-        spacing = _spacing(expected)
-        return _around(expected, np.maximum(_amount(n, inputs), 0.5) * spacing)
+        return _around(expected, np.maximum(_amount(n, inputs), 0.5) * _spacing(expected))
 
     return bound
 
@@ -278,12 +279,8 @@ def _steps(x: Array, axis: Axes, depth: int | None) -> int:
 
 def _spacing(expected: Array) -> Array:
     """Return the ULP of the exact result; of a complex one, that of its absolute value."""
-    info = np.finfo(_format(expected))
-    size = np.clip(
-        np.abs(expected.astype(np.result_type(expected, np.float64))), info.tiny, info.max
-    )
-    size = np.where(np.isnan(size), 1, size)
-    return np.asarray(2.0 ** np.floor(np.log2(size)) * float(info.eps))
+    wide = expected.astype(np.result_type(expected, np.float64))
+    return spacing(np.abs(wide), _format(expected))
 
 
 def _rounded(expected: Array) -> Array:

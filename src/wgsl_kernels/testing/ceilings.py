@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
-from wgsl_kernels.backends.webgpu.programs.work import work_of
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.timing import timed
+from wgsl_kernels.testing.work import work_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +67,7 @@ def ceilings() -> Ceilings:
 def operations_of(f: Callable[[], Any]) -> int | None:
     """Return about how many operations the dispatches of a call do, None where loops do not tell.
 
-    See `programs.work.work_of`.
+    See `testing.work.work_of`.
     """
     with use_backend("webgpu"), config.using(small_ops="device", fusion="never"):
         seen = explain(f)

@@ -89,6 +89,11 @@ def _is_inexact(values: Array) -> bool:
     return bool(np.issubdtype(values.dtype, np.inexact))
 
 
+def largest_at(values: Array) -> tuple[int, ...]:
+    """Return the index of the largest element; of truth values that of the first that holds."""
+    return tuple(map(int, np.unravel_index(int(np.argmax(values)), values.shape)))
+
+
 def equal_or_nan(one: Array, two: Array) -> Array:
     """Return which elements are equal; NaN is equal to NaN."""
     return np.asarray((one == two) | ((one != one) & (two != two)))
@@ -106,8 +111,8 @@ def spacing(size: Array, dtype: Any) -> Array:
 
 def _message(have: Array, want: Array, error: Array, allowed: Array, bad: Array) -> str:
     excess = np.where(bad, np.where(np.isnan(error), np.inf, error - allowed), -np.inf)
-    at = np.unravel_index(int(np.argmax(excess)), bad.shape)
-    place = f" at {[int(index) for index in at]}" if at else ""
+    at = largest_at(excess)
+    place = f" at {list(at)}" if at else ""
     return (
         f"assert_close: {int(bad.sum())} of {bad.size} elements differ; worst{place}: "
         f"got {have[at]!r}, want {want[at]!r} (off {error[at]:.3g}, allowed {allowed[at]:.3g})."

@@ -103,7 +103,9 @@ class Report:
         others: dict[tuple[str, str, str], dict[str, None]] = {}
         for row in self.rows:
             for one in row.findings:
-                key = (one.code, one.words, one.place)
+                # an access in a shader that is wrong is one cause, whatever index shows it
+                is_access = one.section == "safe" and one.column
+                key = (one.code, "" if is_access else one.words, one.place)
                 if key in found:
                     others.setdefault(key, {})[f"{row.check}, {row.backend}"] = None
                 else:

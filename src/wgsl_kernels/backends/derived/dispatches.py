@@ -8,9 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.context import common, declared
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
-from wgsl_kernels.backends.derived.passes import GROUP, RUN, SHORT, SIZES, Pass, Passes, part_size
-from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
-from wgsl_kernels.backends.webgpu.lowering.scan_spreads import WHOLE
+from wgsl_kernels.backends.derived.passes import (
+    BOUND_LIMIT,
+    GROUP,
+    MOST_BOUND,
+    RUN,
+    SHORT,
+    SIZES,
+    Pass,
+    Passes,
+    part_size,
+)
+from wgsl_kernels.backends.webgpu.lowering.scan import WHOLE
 from wgsl_kernels.backends.webgpu.programs.building import fold
 from wgsl_kernels.engine.values.dtypes import itemsize
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
@@ -31,8 +40,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation
     from wgsl_kernels.wgsl.types.kinds import Type
 
-MOST_BOUND = DEFAULT_LIMITS["max-storage-buffers-per-shader-stage"]
-"""Arrays that a dispatch binds on each device of WebGPU."""
 _HALF = re.compile(r"\b(T|T_\w+|f16)\b")
 """Types that parameters of a dispatch are not given as."""
 _DTYPES = {"f32": "float32", "f16": "float16"}
@@ -104,6 +111,7 @@ class Shaders(ShaderTexts):
         passes: The dispatches, and the shader of each, by whether an invocation takes a whole row
             and by how many elements go at a time.
         buffers: The dtype of each buffer, and the bytes from one accumulator to the next.
+        bound: How many arrays a dispatch binds at most where an invocation takes a whole row.
     """
 
     def __init__(self, derivation: Derivation, found: Accumulation | Pulled) -> None:
@@ -113,12 +121,14 @@ class Shaders(ShaderTexts):
         types = Passes(one, pulled, self.upstream, self.result).types()
         sizes = dict.fromkeys(SIZES, "u32")
         self.passes: dict[tuple[bool, int], tuple[Passes, list[tuple[Pass, str]]]] = {}
+        self.bound = 0
         for whole in (False, True):
             for lanes in (1, 4) if by_four else (1,):
                 every = Passes(one, pulled, self.upstream, self.result, whole, lanes)
                 made = [] if self.is_zero else every.written()
-                if whole and any(len(one.tensors + one.buffers) > MOST_BOUND for one in made):
+                if whole and any(one.bound > MOST_BOUND for one in made):
                     continue
+                self.bound = max([self.bound, *[one.bound for one in made if whole]])
                 texts = [(each, self.text(each, types, sizes)) for each in made]
                 self.passes[whole, lanes] = every, texts
         self.buffers = {name: self.buffer(type_) for name, type_ in types.items()}
@@ -149,7 +159,8 @@ class DeviceKernel(DerivedKernel[Shaders]):
         y = tensors[made.result] = gpu.empty(shape, dtype)
         policy, scans = gpu.policy, made.one.form == "scan"
         fills = n <= SHORT or rows >= policy.scan_invocations  # invocations of a row each
-        whole = fills and n <= WHOLE and (True, 1) in made.passes
+        most = gpu.device.limits[BOUND_LIMIT] - policy.ends_loops  # which takes the status, too
+        whole = fills and n <= WHOLE and (True, 1) in made.passes and made.bound <= most
         part = n if whole and scans else part_size(n)
         parts = -(-n // part)
         alone = n <= SHORT or (fills and policy.reduces_row_alone(n))

@@ -21,7 +21,7 @@ from wgsl_kernels.wgsl.types.kinds import Scalar, Vector
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.syntax.places import Text
 
 _SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}

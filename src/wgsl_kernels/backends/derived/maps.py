@@ -43,7 +43,7 @@ from wgsl_kernels.wgsl.syntax.printer import spell
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.spec import Spec
     from wgsl_kernels.wgsl.syntax.tree import Function

@@ -15,10 +15,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.derived.loops import Loops
+from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Accumulation, Pulled
 
+BOUND_LIMIT = "max-storage-buffers-per-shader-stage"
+MOST_BOUND = DEFAULT_LIMITS[BOUND_LIMIT]
+"""Arrays that a dispatch binds on each device of WebGPU."""
 GROUP = 64
 SIZES = ("rows", "n", "part", "parts", "short", "exclusive", "backward")
 """What every pass is given, as fields of ``wk_sizes``: lengths, and how a scan goes."""
@@ -76,6 +80,11 @@ class Pass:
     body: str
     tensors: tuple[str, ...]
     buffers: tuple[str, ...]
+
+    @property
+    def bound(self) -> int:
+        """How many arrays the dispatch binds."""
+        return len(self.tensors) + len(self.buffers)
 
 
 @dataclass
@@ -190,6 +199,10 @@ class Passes:
                 direct = f" + {kept}"
             to = self._second("wk_before[item]", "wk_totals[item]", "wk_to[item]")
             self._add("parts", f"  var to = {to};\n{self._swept(direct)}")
+            if self.made[-1].bound >= MOST_BOUND:  # the status is one more, where loops are ended
+                del self.made[-1]
+                self._add("parts", f"  wk_to[item] = {to};\n")
+                self._add("parts", f"  var to = wk_to[item];\n{self._swept(direct)}")
 
     def _scan_gradient(self) -> None:
         # Results are of what is before a part, combined with a chain from init on. So are

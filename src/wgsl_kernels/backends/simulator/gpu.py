@@ -228,7 +228,7 @@ CALLS = NativeCalls(
 
 @dataclass(frozen=True)
 class NumpyAdapter:
-    """The adapter: the facts of another, without clocks.
+    """The adapter: the facts of another, without clocks and what is no WGSL.
 
     Attributes:
         info: What it tells of itself.
@@ -238,7 +238,7 @@ class NumpyAdapter:
     features: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        without = self.info.features - {"timestamp-query"}
+        without = self.info.features - {"timestamp-query", "shader-int64"}
         object.__setattr__(self, "info", replace(self.info, features=without))
         object.__setattr__(self, "features", without)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.simulator.accesses import AccessLog
 
 if TYPE_CHECKING:
@@ -72,8 +73,8 @@ def following(
     device: Device, log: Callable[[Dispatch, SimulatedDispatch], AccessLog | None]
 ) -> Iterator[None]:
     """Have a block's dispatches on a simulated device noted by what ``log`` returns for each."""
-    simulated, own = device._device, vars(device)
-    plain, before = device.run, simulated.log
+    simulated, plain = device._device, device.run
+    before = simulated.log
 
     def run(ready: Ready, storages: Sequence[Storage]) -> None:
         if ready.origin is None or not ready.work:
@@ -87,13 +88,8 @@ def following(
         finally:
             simulated.log = before
 
-    with device.lock:
-        own["run"] = run
-    try:
+    with with_methods(device, run=run):
         yield
-    finally:
-        with device.lock:
-            own.pop("run", None)
 
 
 @contextmanager

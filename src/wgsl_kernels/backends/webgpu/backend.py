@@ -13,28 +13,33 @@ from wgsl_kernels.backends.webgpu.arrays.array import (
     ITEMSIZE,
     GpuArray,
     device_bytes,
+    layout_of,
     row_major,
     to_device_values,
     to_host_values,
 )
 from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, PackedValues, host_bytes
-from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
-from wgsl_kernels.backends.webgpu.control.copier import Copier
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
+from wgsl_kernels.backends.webgpu.control.parts import copied
 from wgsl_kernels.backends.webgpu.control.symbolic import lower_function
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.declare.sources import sources_of
-from wgsl_kernels.backends.webgpu.devices.background import Background
+from wgsl_kernels.backends.webgpu.declare.sources import Sources, sources_of
+from wgsl_kernels.backends.webgpu.devices.compiling import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
-from wgsl_kernels.backends.webgpu.devices.lifetime import abandon
+from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache, abandon
+from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
+from wgsl_kernels.backends.webgpu.programs.dispatching import fill
+from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
 from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
 from wgsl_kernels.backends.webgpu.runtime.function import FunctionCall
 from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
+from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
 from wgsl_kernels.backends.webgpu.runtime.small import host_kernel
 from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
@@ -44,6 +49,7 @@ from wgsl_kernels.engine.environment.context import current
 from wgsl_kernels.engine.environment.errors import ArgumentError, DeviceLostError, OutOfMemoryError
 from wgsl_kernels.engine.values.dtypes import DType, numpy_dtype
 from wgsl_kernels.engine.values.shapes import show
+from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -51,10 +57,49 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.arrays.array import Layout
     from wgsl_kernels.backends.webgpu.arrays.host_values import Words
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.engine.drivers.driver import Noted
     from wgsl_kernels.engine.registry.registry import Kernel
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.engine.values.spec import Spec
+
+
+class Copier:
+    """Copies views, and fills arrays, on a backend."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._ready: DeviceCache[tuple[Any, ...], Loaded] = DeviceCache(bytes_of_loaded)
+        self._gpu = Gpu(session, "Copy", COPY_ORIGIN, Sources(COPY_ORIGIN))
+
+    def begin(self, device: Device) -> None:
+        """Go on with a new device: what is ready is of the one before."""
+        self._ready.begin(device)
+
+    def copy(self, array: GpuArray) -> GpuArray:
+        session, spec = self._session, Spec(array.shape, array.dtype)
+        device = session.open()
+        if not array.size:
+            return GpuArray(spec.shape, spec.dtype, 0, None, device)
+        key = (spec, array.layout, array.is_scalar_on_host)
+        ready = self._ready[key]
+        if ready is None:
+            x = Argument.of(array, 0).within(device.largest_binding)
+            if max(x.bound_bytes, x.contiguous().bound_bytes) > device.largest_binding:
+                session.check_size(spec)
+                return copied(self._gpu, array)
+            ready = self._ready.keep(key, Loaded(device, lower_copy(x, device)))
+        session.make_resident(array)
+        session.check_size(spec)
+        return GpuArray(spec.shape, spec.dtype, spec.size, ready.make([array]), device)
+
+    def fill(self, array: GpuArray, words: Words) -> None:
+        device = self._session.open()
+        key = ("fill", array.size, array.dtype, words)
+        ready = self._ready[key]
+        if ready is None:
+            program = Program((fill(device, Argument.of(array, 0), words),), (), ())
+            ready = self._ready.keep(key, Loaded(device, program))
+        ready.run([array])
 
 
 class WebGpuBackend:
@@ -81,7 +126,7 @@ class WebGpuBackend:
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
         device = self._device
-        if device is None or device.captures.recorder.refusal is not None:
+        if device is None or device.recorder.refusal is not None:
             lost, self._device = device, self.new_device(self._memory_limit)
             device = self._device
             if lost is not None:
@@ -213,7 +258,7 @@ class WebGpuBackend:
     def download(self, array: GpuArray, spec: Spec) -> Array:
         """Return the values as a new array, waiting for the work that computes them."""
         if array.size == 0:
-            if self._device is not None and self._device.captures.recorder.refusal is None:
+            if self._device is not None and self._device.recorder.refusal is None:
                 self._device.read(self._device.spare, 0, 0)  # raises what kernels have reported
             return np.zeros(spec.shape, numpy_dtype(spec.dtype))
         if array.host is not None:
@@ -284,13 +329,11 @@ class WebGpuBackend:
         """Compile pipelines in threads for a block; ``notify(done, asked)`` is called with each."""
         device = self.open()
         background = Background(threads, notify)
-        with device.lock:
-            device.captures.compile_in(background)
+        device.compile_in(background)
         try:
             yield background
         finally:
-            with device.lock:
-                device.captures.compile_in(None)
+            device.compile_in(None)
 
     def tuning(self) -> AbstractContextManager[None]:
         return self.tuner.tuning()
@@ -305,7 +348,7 @@ class WebGpuBackend:
         return GpuRecording(self, scratch)
 
     def layout_key(self, array: GpuArray) -> Layout | None:
-        """Return what a recording needs to know of an array's layout: see `capturing.layouts`."""
+        """Return what a recording needs to know of an array's layout: see `layout_of`."""
         return None if array.layout is None else layout_of(array)[0]
 
     def submit(self) -> None:

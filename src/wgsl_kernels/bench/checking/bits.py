@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,18 @@ from wgsl_kernels.bench.checking import cases, portable, simulated, specials
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, wide_inputs, wrong_elements
+from wgsl_kernels.bench.comparison.judging import bound_of, wide_inputs, wrong_elements
 from wgsl_kernels.engine.capture.capture import capture
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.elementwise import unary
+from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.checking.subject import Subject
@@ -36,7 +38,7 @@ def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     case = cases.plain(sample)
     if not any(one.dtype.kind == "f" for one in case.arrays):
         return
-    want = _attempt(lambda: alone(sample, case.arrays))
+    want = faults.attempted(lambda: alone(sample, case.arrays), None, WgslKernelsError)
     if want is None:
         return
 
@@ -60,7 +62,7 @@ def fused(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare the bits of a replay, where the kernel can be captured."""
     case = cases.plain(sample)
-    want = _attempt(lambda: alone(sample, case.arrays))
+    want = faults.attempted(lambda: alone(sample, case.arrays), None, WgslKernelsError)
     if want is None or any(one.dtype == object for one in case.arrays):
         return
     fast = capture(call_of(sample))
@@ -79,7 +81,7 @@ def captured(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare the bits of three runs."""
     case = cases.plain(sample)
-    want = _attempt(lambda: alone(sample, case.arrays))
+    want = faults.attempted(lambda: alone(sample, case.arrays), None, WgslKernelsError)
     for _ in range(2 if want is not None else 0):
         found = _same_bits(
             subject, case, want or [], alone(sample, case.arrays), "unstable", "again"
@@ -92,7 +94,8 @@ def stable(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _in_orders(subject: Subject, case: Case) -> list[Finding]:
     """Compare the bits of runs whose invocations come in other orders, on the simulator."""
-    want = _attempt(lambda: simulated.results(case, "forward"))
+    run = functools.partial(simulated.results, case, "forward")
+    want = faults.attempted(run, None, WgslKernelsError)
     orders: tuple[Order, ...] = ("reversed", "shuffled")
     for order in orders if want is not None else ():
         got, what = simulated.results(case, order), f"invocations {order}"
@@ -116,12 +119,10 @@ def signs_of_zero(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
-    try:
-        exact, *others = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
-        found = simulated.results(case, "forward")
-    except Exception as error:  # it is refused, or does what is not simulated
-        faults.note(error)
+    given = faults.attempted(lambda: (case.alternatives, simulated.results(case, "forward")), None)
+    if given is None:  # it is refused, or does what is not simulated
         return []
+    (exact, *others), found = given
     floats = [one for one in case.arrays if one.dtype.kind == "f"]
     shape = np.broadcast_shapes(*(one.shape for one in case.arrays))
     bound, inputs = bound_of(cases.grossly(case.sample)), wide_inputs(case.arrays)
@@ -134,7 +135,7 @@ def _signs_of_zero(subject: Subject, case: Case) -> list[Finding]:
         signs = (got == 0) & (want == 0) & (np.signbit(got) != np.signbit(want))
         differs = signs | (far & ~np.logical_and.reduce(from_others))
         differs &= np.logical_or.reduce([np.broadcast_to(one == 0, got.shape) for one in floats])
-        at = tuple(int(one) for one in np.unravel_index(int(np.argmax(differs)), differs.shape))
+        at = largest_at(differs)
         if not differs[at] or not cases.is_of_place(case, number, at, want[at]):
             continue
         words = (
@@ -158,13 +159,6 @@ def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
         return [one.numpy() for one in outputs_of(call_of(sample), given)]
 
 
-def _attempt(run: Callable[[], list[Array]]) -> list[Array] | None:
-    try:
-        return run()
-    except WgslKernelsError:
-        return None  # said where values are compared
-
-
 def _same_bits(
     subject: Subject,
     case: Case,
@@ -174,13 +168,10 @@ def _same_bits(
     what: str,
 ) -> list[Finding]:
     for number, (one, other) in enumerate(zip(want, got, strict=True)):
-        if one.dtype == object:
-            same = np.asarray(one == other)
-        else:
-            same = np.asarray((one == other) | ((one != one) & (other != other)))
+        same = equal_or_nan(one, other)
         if same.all():
             continue
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        at = largest_at(~same)
         race = " A race?" if code == "unstable" else ""
         words = f"{what}: got {other[at]}, alone {one[at]} at {list(at)} of output {number}.{race}"
         evidence = (

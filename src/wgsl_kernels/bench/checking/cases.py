@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from contextlib import contextmanager
@@ -48,6 +49,18 @@ class Case:
     is_unforeseen: bool = False
     is_meant: bool = True
 
+    @functools.cached_property
+    def exact(self) -> list[Array]:
+        """The exact results; whatever refuses the case is raised."""
+        with quiet():
+            return exact_of(self.sample, self.arrays)
+
+    @functools.cached_property
+    def alternatives(self) -> list[list[Array]]:
+        """The exact results, and those for the twins."""
+        with quiet():
+            return [self.exact, *(exact_of(self.sample, one) for one in self.twins)]
+
     @property
     def id(self) -> str:
         """The case's name in reports, and what ``--case`` takes."""
@@ -56,6 +69,11 @@ class Case:
 
 def plain(sample: Sample) -> Case:
     return Case(sample, "sample", tuple(arrays_for(sample)))
+
+
+def is_drawn(sample: Sample) -> bool:
+    """Say whether inputs are drawn from ranges, so that others may stand in their place."""
+    return sample.values is None and sample.make is None
 
 
 HALF_RTOL, HALF_ATOL = 2.0**-6, 2.0**-7
@@ -124,7 +142,7 @@ def varied(sample: Sample, factors: Sequence[int] = LARGER) -> Iterator[list[Cas
         """Yield the case with a length that grows as the attribute does, or its square."""
         if type(value) is not int or other != value + 1 or value < 1:
             return
-        if sample.make is not None or sample.values is not None:
+        if not is_drawn(sample):
             return
         for length in sorted({one for shape in sample.shapes for one in shape}):
             for power in (1, 2):
@@ -197,12 +215,7 @@ def quiet() -> Iterator[None]:
 
 def _exact(case: Case) -> list[Array] | None:
     """Return the exact results of a case, None where a shape rule, or NumPy, refuses it."""
-    try:
-        with quiet():
-            return exact_of(case.sample, case.arrays)
-    except Exception as error:  # a CPU kernel may raise anything
-        faults.note(error)
-        return None
+    return faults.attempted(lambda: case.exact, None)
 
 
 def is_taken(case: Case) -> bool:
@@ -215,10 +228,9 @@ def is_held(case: Case, dtype: Any = np.float32, *, with_infinity: bool = False)
     exact = _exact(case)
     if exact is None:
         return False
-    with quiet():
-        if with_infinity:
-            return not any(np.isnan(one.astype(dtype)).any() for one in exact)
-        return all(np.isfinite(one.astype(dtype)).all() for one in exact)
+    if with_infinity:
+        return not any(np.isnan(one.astype(dtype)).any() for one in exact)
+    return all(np.isfinite(one.astype(dtype)).all() for one in exact)
 
 
 def is_choice(case: Case) -> bool:
@@ -257,8 +269,7 @@ def is_complex_all_through(case: Case) -> bool:
     """Say whether results are complex: which part of them is NaN then depends on the formula."""
     if not any(one.dtype.kind == "c" for one in case.arrays):
         return False
-    with quiet():
-        return any(one.dtype.kind == "c" for one in exact_of(case.sample, case.arrays))
+    return any(one.dtype.kind == "c" for one in case.exact)
 
 
 def behind_another(values: Array) -> Tensor:

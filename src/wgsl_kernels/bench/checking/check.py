@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
 
 from wgsl_kernels.bench.checking import (
     bits,
@@ -30,7 +31,7 @@ from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.report import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.programs.program import ShaderModule
     from wgsl_kernels.testing.sample import Sample
@@ -40,16 +41,48 @@ if TYPE_CHECKING:
 THOROUGH = 6
 """Samples of a kernel from which cases are made, and whose accesses are watched; all are compared
 as they stand."""
-WATCHED_SIZES = ("-> 0", "-> 1", "-> 65")
+WATCHED_SIZES = (0, 1, 65)
 """The sizes, beside a sample's own, at which accesses are watched."""
-OF_FOUR = "-> 63"
+OF_FOUR = 63
 """That at which they are watched, too, where a loop is the author's own: 3 remain of groups of
 four, as 1 of 65."""
 COVERED = {"same-write-race": "write-race", "unordered-atomics": "atomic-race"}
 """Codes that a waiver of another covers, too: the lesser case of it."""
-TILED_SIZE = "-> 257"
+TILED_SIZE = 257
 """The size at which those of kernels with workgroup memory are watched, too: a loop over tiles then
 has several rounds."""
+
+
+_Cases: TypeAlias = "Callable[[Subject, Sample], Iterator[list[Finding]]]"
+_GENERATED: Mapping[str, _Cases] = {
+    "sizes": right.of_sizes,
+    "folded grid": right.folded,
+    "views": right.views,
+    "special values": right.nonfinite,
+    "signs of zero": bits.signs_of_zero,
+    "domain": right.domain,
+    "edges": right.edges,
+    "thresholds": right.thresholds,
+    "large mean": lossy.with_large_mean,
+    "rows": right.rows,
+    "attributes": right.attributes,
+    "dtypes": lossy.dtypes,
+    "configurations": right.configurations,
+    "subgroups": right.subgroups,
+    "fused": bits.fused,
+    "captured": bits.captured,
+    "repeated": bits.stable,
+}
+"""What is tried of a sample whose values are right as it stands."""
+_OF_GRADIENTS: Mapping[str, _Cases] = {
+    "other cases": gradient.of_cases,
+    "special values": gradient.extreme,
+    "derived": derived.compared,
+    "upstream": gradient.layouts,
+    "each output": gradient.alone,
+    "repeated": gradient.repeated,
+}
+"""What is tried of its gradient."""
 
 
 def rows_of(
@@ -64,7 +97,7 @@ def rows_of(
     check = _KernelCheck(name, samples, backends, sections, case)
     if rows_only:
         check.thorough = set()
-    with faults.collecting() as raised:
+    with faults.collecting() as raised, cases.quiet():
         rows = [*check.rows()]
     if raised:
         rows.append(check.row("right", "check itself", "", "all", lambda: check.failed(raised)))
@@ -208,44 +241,27 @@ class _KernelCheck:
 
     def _generated(self, sample: Sample) -> Iterator[Row]:
         """Yield the rows of cases that are made from a sample that is right as it stands."""
-        one = self.on_gpu
-        groups = sorted(
-            {d.module.composed.workgroup_size[0] for d in one.dispatches(sample)} - {64}
-        )
-        checks: tuple[tuple[str, Callable[[], Iterator[list[Finding]]]], ...] = (
-            ("sizes", lambda: right.of_sizes(one, sample, groups[:2])),
-            ("folded grid", lambda: right.folded(one, sample)),
-            ("views", lambda: right.views(one, sample)),
-            ("special values", lambda: right.nonfinite(one, sample)),
-            ("signs of zero", lambda: bits.signs_of_zero(one, sample)),
-            ("domain", lambda: right.domain(one, sample)),
-            ("edges", lambda: right.edges(one, sample)),
-            ("thresholds", lambda: right.thresholds(one, sample)),
-            ("large mean", lambda: lossy.with_large_mean(one, sample)),
-            ("rows", lambda: right.rows(one, sample)),
-            ("attributes", lambda: right.attributes(one, sample)),
-            ("dtypes", lambda: lossy.dtypes(one, sample)),
-            ("configurations", lambda: right.configurations(one, sample)),
-            ("subgroups", lambda: right.subgroups(one, sample)),
-            ("fused", lambda: bits.fused(one, sample)),
-            ("captured", lambda: bits.captured(one, sample)),
-            ("repeated", lambda: bits.stable(one, sample)),
-        )
-        for check, run in checks:
-            row = self.row("right", check, sample.id, "webgpu", lambda: self._gathered(run()))  # noqa: B023  called at once
+        for row in self._of_cases("right", self.on_gpu, sample, _GENERATED):
+            noun = "case" if self.cases == 1 else "cases"
+            yield replace(row, note=row.note or f"{self.cases} {noun}")
+
+    def _of_cases(
+        self, section: Section, subject: Subject, sample: Sample, checks: Mapping[str, _Cases]
+    ) -> Iterator[Row]:
+        """Yield a row for each check that has cases, or findings."""
+        for check, cases_of in checks.items():
+            find = partial(self._gathered, cases_of(subject, sample))
+            row = self.row(section, check, sample.id, "webgpu", find)
             if self.cases or row.findings:
-                noun = "case" if self.cases == 1 else "cases"
-                yield replace(row, note=row.note or f"{self.cases} {noun}")
+                yield row
 
     def _laws(self, sample: Sample) -> Iterator[Row]:
         """Yield the row of what init and combine promise; one sample that breaks it is enough."""
-        combined = combined_by(sample)
+        combined = faults.attempted(lambda: combined_by(sample), None)
         if combined is None or not self.is_lawful:
             return
 
-        def find() -> list[Finding]:
-            return _attempted(lambda: broken_laws(sample, combined))
-
+        find = partial(faults.attempted, partial(broken_laws, sample, combined), [])
         row = self.row("right", "laws", sample.id, "cpu", find)
         self.is_lawful = row.passed
         yield row
@@ -279,24 +295,7 @@ class _KernelCheck:
                 "gradient", "second order", sample, "cpu", lambda: gradient.second(one, sample)
             )
         if "webgpu" in backends:
-            checks = (
-                ("other cases", gradient.of_cases(one, sample)),
-                ("special values", gradient.extreme(one, sample)),
-                ("derived", derived.compared(one, sample)),
-                ("upstream", gradient.layouts(one, sample)),
-                ("each output", gradient.alone(one, sample)),
-                ("repeated", gradient.repeated(one, sample)),
-            )
-            for check, run in checks:
-                row = self.row(
-                    "gradient",
-                    check,
-                    sample.id,
-                    "webgpu",
-                    lambda: self._gathered(run),  # noqa: B023  called at once
-                )
-                if self.cases or row.findings:
-                    yield row
+            yield from self._of_cases("gradient", one, sample, _OF_GRADIENTS)
 
     def _leaks(self, sample: Sample, backend: str, *, with_gradient: bool) -> Row:
         row = self.timed(
@@ -315,27 +314,18 @@ class _KernelCheck:
         modules = _modules(one, sample)
         is_tiled = any("var<workgroup>" in each.source_map.composed.text for each in modules)
         watched = (*WATCHED_SIZES, TILED_SIZE) if is_tiled else WATCHED_SIZES
-        sized = [case for case in sizes.sized(sample) if case.what.endswith(watched)]
-        chosen = [
-            one_case
-            for one_case in (cases.plain(sample), *sized)
-            if self.case in one_case.id and cases.is_taken(one_case)
-        ]
+        tried = (cases.plain(sample), *sizes.sized(sample, among=watched))
+        chosen = [case for case in tried if self.case in case.id and cases.is_taken(case)]
         has_own_loop = not one.is_ours and any(each.composed.form == "free" for each in modules)
-        own = sizes.sized(sample) if has_own_loop else ()
-        rest = [case for case in own if case.what.endswith(OF_FOUR) and cases.is_taken(case)]
+        own = sizes.sized(sample, among=(OF_FOUR,)) if has_own_loop else ()
+        rest = [case for case in own if cases.is_taken(case)]
         rest = sorted(rest, key=lambda case: sum(each.size for each in case.arrays))[:1]
-
-        def watch() -> Iterator[list[Finding]]:
-            for case in (*chosen, *rest):
-                yield _attempted(lambda: safe.watched(one, case))  # noqa: B023  called at once
-
-        def poison() -> Iterator[list[Finding]]:
-            for case in chosen:
-                yield _attempted(lambda: safe.undefined(one, case))  # noqa: B023  called at once
-
-        yield self.row("safe", "accesses", sample.id, "webgpu", lambda: self._gathered(watch()))
-        yield self.row("safe", "undefined", sample.id, "webgpu", lambda: self._gathered(poison()))
+        for check, judge, several in (
+            ("accesses", safe.watched, [*chosen, *rest]), ("undefined", safe.undefined, chosen)
+        ):  # fmt: skip
+            runs = [partial(judge, one, case) for case in several]
+            found = (faults.attempted(run, []) for run in runs)
+            yield self.row("safe", check, sample.id, "webgpu", partial(self._gathered, found))
 
     def _fast(self, sample: Sample, backends: Sequence[str]) -> Row:
         begin = time.perf_counter()
@@ -405,20 +395,7 @@ def _waived(row: Row, samples: Sequence[Sample]) -> Row:
 
 def _modules(subject: Subject, sample: Sample) -> list[ShaderModule]:
     """Return the shaders that a sample runs."""
-    try:
-        return [one.module for one in subject.dispatches(sample)]
-    except Exception as error:  # said where values are compared
-        faults.note(error)
-        return []
-
-
-def _attempted(find: Callable[[], list[Finding]]) -> list[Finding]:
-    """Return what is found; a case that a shape rule refuses is no fault."""
-    try:
-        return find()
-    except Exception as error:  # said where values are compared
-        faults.note(error)
-        return []
+    return faults.attempted(lambda: [one.module for one in subject.dispatches(sample)], [])
 
 
 def _holding(sample: Sample, backends: Sequence[str]) -> tuple[str, ...]:

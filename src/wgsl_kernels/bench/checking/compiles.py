@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
-from wgsl_kernels.backends.webgpu.declare.hooks import misspelt_hooks
-from wgsl_kernels.bench.checking.subject import Subject, findings_of, once, with_case
+from wgsl_kernels.backends.webgpu.declare.slips import misspelt_hooks
+from wgsl_kernels.bench.checking.subject import About, Subject, findings_of, once, with_case
+from wgsl_kernels.bench.checking.texts import errors_in
 from wgsl_kernels.bench.checking.tint import tint_findings
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.environment.config import config
@@ -16,12 +17,11 @@ from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import arrays_for, call_of, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.lint.diagnose import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.bench.checking.cases import Array
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
@@ -88,9 +88,9 @@ def _of_signature(subject: Subject, sample: Sample, arrays: Sequence[Array], err
             outputs_of(call_of(sample), tensors_for(arrays))
     except Exception as other:  # a kernel may raise anything; the check tells
         is_free |= getattr(other, "blames_kernel", False)
-    placed = subject.of_signature if is_free else subject.of_cpu
-    evidence = (("cpu kernel", subject.of_cpu("wrong-shape", "").place),)
-    return placed("wrong-shape", words, evidence=evidence)
+    evidence = (("cpu kernel", subject.finding("wrong-shape", "", "cpu").place),)
+    about: About = "signature" if is_free else "cpu"
+    return subject.finding("wrong-shape", words, about, evidence=evidence)
 
 
 def _over_limits(subject: Subject, dispatch: Dispatch) -> Iterator[Finding]:
@@ -139,22 +139,8 @@ def _in_the_file(subject: Subject, known: set[str]) -> Iterator[Finding]:
     source = _source(subject)
     if source is None:
         return
-    text = source.own.text
-    for one in diagnose(text, _Anything()):
-        place = text.place(one.span.begin)
-        if place.label not in known:
-            width = one.span.end - one.span.begin
-            line = text.line(place.line)
-            yield Finding(
-                one.code, one.words, subject.name, place.file, place.line, place.column, width, line
-            )
-
-
-class _Anything(frozenset[str]):
-    """All names: whether one is known is for the composer to say."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
+    found = errors_in(source.own.text, subject.name)  # whether a name is known the composer says
+    yield from (one for one in found if one.place not in known)
 
 
 def misspelt(subject: Subject) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing.closeness import largest_at
 from wgsl_kernels.testing.gradients.evaluation import (
     UpstreamGradients,
     gradients_of,
@@ -110,7 +111,7 @@ def _at(
         allowed = ALLOWED * size + FLOOR * np.abs(dy).max()
         wrong = calm & (np.abs(hand - derived) > allowed)
         if wrong.any():
-            at = tuple(int(one) for one in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            at = largest_at(wrong)
             words = (
                 f"the gradient by {name} is {hand[at]:.6g} by the rule and {derived[at]:.6g} by "
                 f"the shader, at {list(at)}; {int(wrong.sum())} of {wrong.size} elements differ."
@@ -118,7 +119,7 @@ def _at(
             evidence = [("case", f"{sample.id}, values × {scale:g}")]
             if values[wgsl_name(name)].shape == hand.shape:
                 evidence.append(("input", f"{name} = {values[wgsl_name(name)][at]:.6g}"))
-            return [subject.of_gradient("derived-differs", words, evidence=tuple(evidence))]
+            return [subject.finding("derived-differs", words, "gradient", evidence=tuple(evidence))]
     return []
 
 

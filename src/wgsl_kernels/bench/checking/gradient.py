@@ -19,13 +19,13 @@ from wgsl_kernels.bench.comparison.checks import (
     check_second_order,
     only,
 )
-from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.ops.shapes import shape as shape_ops
+from wgsl_kernels.testing.closeness import largest_at
 from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,
     distance,
@@ -79,7 +79,7 @@ def _judged_row(subject: Subject, row: Row, code: str, case: str) -> Row:
         words = f"{row.note}."
     if "got" in shown:
         words = f"{words[:-1]}; got {shown['got']}, expected {shown['expected']}."
-    found = subject.of_gradient(code, words, evidence=row.evidence)
+    found = subject.finding(code, words, "gradient", evidence=row.evidence)
     return row.with_findings(with_case([found], f"{case}, {row.backend}"))
 
 
@@ -91,22 +91,18 @@ def of_cases(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _of_case(subject: Subject, case: Case) -> list[Finding]:
     """Compare the gradient along one direction with differences; where it is off, every element."""
-    try:
-        exact_of(case.sample, case.arrays)
-    except Exception as error:  # a shape rule refused the case
-        faults.note(error)
+    if not cases.is_taken(case):
         return []
-    with cases.quiet():
-        try:
-            row = check_direction(case.sample)
-            if not row.passed:
-                row = check_gradient_by_numbers(case.sample)
-                if not np.isfinite(float(dict(row.evidence).get("expected", 0.0))):
-                    return []  # there are no differences to hold it against
-        except ArgumentError:
-            return []  # the rule refuses the attribute
-        except Exception as error:  # a rule may raise anything; the check tells
-            return with_case(findings_of(error, subject, "gradient-raises"), case.id)
+    try:
+        row = check_direction(case.sample)
+        if not row.passed:
+            row = check_gradient_by_numbers(case.sample)
+            if not np.isfinite(float(dict(row.evidence).get("expected", 0.0))):
+                return []  # there are no differences to hold it against
+    except ArgumentError:
+        return []  # the rule refuses the attribute
+    except Exception as error:  # a rule may raise anything; the check tells
+        return with_case(findings_of(error, subject, "gradient-raises"), case.id)
     return list(_judged_row(subject, row, "wrong-gradient", case.id).findings)
 
 
@@ -116,10 +112,11 @@ def extreme(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     far = [one for one in specials.far(sample) if one.what in ("extreme", "tiny")]
     for case in (*zeros, *far):
         f, weights = call_of(sample), UpstreamGradients()
-        with cases.quiet():
-            want = _attempt(functools.partial(double_gradients, f, case.arrays, weights))
-            with only("webgpu", sample):
-                got = _attempt(functools.partial(_of_values, f, case.arrays, weights))
+        run = functools.partial(double_gradients, f, case.arrays, weights)
+        want = faults.attempted(run, None)
+        with only("webgpu", sample):
+            run = functools.partial(_of_values, f, case.arrays, weights)
+            got = faults.attempted(run, None)
         is_inside = case.what == "zeros" or specials.is_in_domain(case)
         code = "gradient-parity" if is_inside else "gradient-at-extreme"
         yield _made_nonfinite(subject, case, want or [], got or [], code)
@@ -143,51 +140,39 @@ def _made_nonfinite(
             continue
         wrong = (np.abs(one) < float(np.finfo(np.float32).max)) & ~np.isfinite(other)
         if wrong.any():
-            at = tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
+            at = largest_at(wrong)
             words = (
                 f"input {number} at {list(at)}: the gradient is {other[at]}, in float64 "
                 f"{one[at]:.6g}; x = {case.arrays[number][at]}."
             )
-            return [subject.of_gradient(code, words, evidence=(("case", case.id),))]
+            return [subject.finding(code, words, "gradient", evidence=(("case", case.id),))]
     return []
 
 
 def layouts(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare gradients of upstream gradients that are views, and one that is broadcast."""
-    want = _attempt(lambda: _of_layout(sample, "default"))
+    of = functools.partial(_on_gpu, sample)
+    want = faults.attempted(of, None)
     if want is None:
         return
     for layout in ("transposed", "sliced", "reversed"):
-        try:
-            got = _of_layout(sample, layout)
-        except Exception as error:  # a rule may raise anything; the check tells
-            yield with_case(
-                findings_of(error, subject, "gradient-raises"), f"{sample.id}, {layout}"
-            )
-            continue
-        yield _compared(subject, sample, want, got, f"upstream gradient {layout}")
-    ones = _attempt(lambda: _of_ones(sample, broadcast=False))
+        run = functools.partial(of, lay_out=LAYOUTS[layout])
+        yield _as_wanted(subject, sample, want, layout, run)
+    ones = faults.attempted(lambda: of(_Ones()), None)
     if ones is not None:
-        try:
-            got = _of_ones(sample, broadcast=True)
-        except Exception as error:  # a rule may raise anything; the check tells
-            yield with_case(
-                findings_of(error, subject, "gradient-raises"), f"{sample.id}, broadcast"
-            )
-            return
-        yield _compared(subject, sample, ones, got, "upstream gradient broadcast")
+        yield _as_wanted(subject, sample, ones, "broadcast", lambda: of(_Ones(), _seen_often))
 
 
 def repeated(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Compare the bits of the gradients of three runs."""
-    want = _attempt(lambda: _of_layout(sample, "default"))
+    want = faults.attempted(lambda: _on_gpu(sample), None)
     for _ in range(0 if want is None else 2):
-        got = _of_layout(sample, "default")
+        got = _on_gpu(sample)
         for number, (one, other) in enumerate(zip(want or [], got, strict=True)):
             same = one is None or other is None or one.tobytes() == other.tobytes()
             if not same:
                 words = f"the gradient of input {number} has other bits from run to run. A race?"
-                yield [subject.of_gradient("gradient-unstable", words, evidence=_case(sample))]
+                yield _found(subject, sample, "gradient-unstable", words)
                 return
     yield []
 
@@ -230,7 +215,7 @@ def _summed(
         off = distance(np.asarray(total), one)
         if not (off <= tolerance(one, DOUBLE, 1e-9)).all():
             words = f"those of input {index} for each output alone do not add up to that of all."
-            return [subject.of_gradient("gradient-of-one-output", words, evidence=_case(sample))]
+            return _found(subject, sample, "gradient-of-one-output", words)
     return []
 
 
@@ -252,7 +237,7 @@ def _of_one(
             words = (
                 f"the gradient of input {index} for output {number} alone is not that in float64."
             )
-            return [subject.of_gradient("gradient-of-one-output", words, evidence=_case(sample))]
+            return _found(subject, sample, "gradient-of-one-output", words)
     return []
 
 
@@ -271,59 +256,54 @@ def _of_output(sample: Sample, xs: Sequence[Tensor], number: int) -> list[Array 
     return [None if one is None else one.numpy() for one in found]
 
 
-def _case(sample: Sample) -> tuple[tuple[str, str], ...]:
-    return (("case", sample.id),)
+def _found(subject: Subject, sample: Sample, code: str, words: str) -> list[Finding]:
+    return [subject.finding(code, words, "gradient", evidence=(("case", sample.id),))]
 
 
-def _attempt(run: Callable[[], list[Array | None]]) -> list[Array | None] | None:
-    try:
-        return run()
-    except Exception as error:  # said where gradients are compared
-        faults.note(error)
-        return None
+class _Ones(UpstreamGradients):
+    """Upstream gradients that are 1 everywhere."""
+
+    def of(self, index: int, like: Tensor | Array) -> Array:
+        return np.ones(like.shape)
 
 
-def _of_layout(sample: Sample, layout: str) -> list[Array | None]:
+def _seen_often(ones: Array) -> Tensor:
+    return shape_ops.broadcast_to(tensor(np.ones((), ones.dtype)), ones.shape)
+
+
+def _on_gpu(
+    sample: Sample,
+    weights: UpstreamGradients | None = None,
+    lay_out: Callable[[Array], Tensor] = tensor,
+) -> list[Array | None]:
+    """Return the gradients on webgpu for upstream gradients, which are made by ``lay_out``."""
     with only("webgpu", sample):
         given = tensors_for(arrays_for(sample))
-        return gradients_of(call_of(sample), given, UpstreamGradients(), LAYOUTS[layout])
+        return gradients_of(call_of(sample), given, weights or UpstreamGradients(), lay_out)
 
 
-def _of_ones(sample: Sample, *, broadcast: bool) -> list[Array | None]:
-    """Return gradients for upstream gradients of ones, which may be one number seen often."""
-    with only("webgpu", sample), config.using(small_ops="device"):
-        xs = tensors_for(arrays_for(sample))
-        sources = smooth(xs)
-        with GradientTape() as tape:
-            tape.watch(sources)
-            ys = smooth(outputs_of(call_of(sample), xs))
-        dys = [
-            shape_ops.broadcast_to(tensor(1.0, dtype=y.dtype), y.shape)
-            if broadcast
-            else tensor(np.ones(y.shape), dtype=y.dtype)
-            for y in ys
-        ]
-        found = tape.gradient(ys, sources, dys)
-        return [None if one is None else one.numpy() for one in found]
-
-
-def _compared(
+def _as_wanted(
     subject: Subject,
     sample: Sample,
     want: list[Array | None],
-    got: list[Array | None],
-    what: str,
+    layout: str,
+    run: Callable[[], list[Array | None]],
 ) -> list[Finding]:
+    """Compare gradients of upstream gradients in some layout with those of contiguous ones."""
+    try:
+        got = run()
+    except Exception as error:  # a rule may raise anything; the check tells
+        return with_case(findings_of(error, subject, "gradient-raises"), f"{sample.id}, {layout}")
     for number, (one, other) in enumerate(zip(want, got, strict=True)):
         if one is None or other is None:
             continue
         size = np.max(np.abs(one), initial=0.0, where=np.isfinite(one))
         close = np.isclose(one, other, rtol=2.0**-12, atol=2.0**-12 * size, equal_nan=True)
         if not close.all():
-            at = tuple(int(i) for i in np.unravel_index(int(np.argmin(close)), close.shape))
+            at = largest_at(~close)
             words = (
-                f"{what}: the gradient of input {number} is {other[at]} at {list(at)}; of a "
-                f"contiguous one it is {one[at]}."
+                f"upstream gradient {layout}: the gradient of input {number} is {other[at]} at "
+                f"{list(at)}; of a contiguous one it is {one[at]}."
             )
-            return [subject.of_gradient("gradient-layout", words, evidence=_case(sample))]
+            return _found(subject, sample, "gradient-layout", words)
     return []

@@ -53,11 +53,10 @@ def wide_bound(subject: Subject, sample: Sample, row: Row) -> list[Finding]:
     if row.tolerance * row.worst_ulp <= MANY_ULPS * row.worst_abs:
         return _of_ends(subject, sample)
     case = cases.plain(sample)
-    ratio = _width(case, exact_of(sample, case.arrays))
+    ratio = _width(case, case.exact)
     if ratio <= 1:
         return []
-    with cases.quiet():
-        lost = _lost(subject, case, "in the sample's own range", least=0.0)
+    lost = _lost(subject, case, "in the sample's own range", least=0.0)
     evidence = (("bound", f"{ratio:.3g} times the result, over all elements"), ("case", case.id))
     at = _worst(subject, case, None)
     if at is None:
@@ -78,8 +77,7 @@ def _of_ends(subject: Subject, sample: Sample) -> list[Finding]:
     case = specials.at_ends(sample) if subject.is_map else None
     if case is None:
         return []
-    with cases.quiet():
-        lost = _lost(subject, case, "at the ends of the sample's range, or near 0", 0.0, FEW_BITS)
+    lost = _lost(subject, case, "at the ends of the sample's range, or near 0", 0.0, FEW_BITS)
     more = "Roundings may make that much: rearrange the formula."
     return [
         replace(one, code="bound-wider-than-result", words=f"{one.words} {more}") for one in lost
@@ -90,7 +88,7 @@ def explained(subject: Subject, case: Case, found: list[Finding]) -> list[Findin
     """Return findings of a case that tell where digits went if the formula itself is right."""
     if not found or not found[0].code.startswith("wrong-"):
         return found
-    at = _worst(subject, case, exact_of(case.sample, case.arrays))
+    at = _worst(subject, case, case.exact)
     if at is None:
         return found
     line = at.source.strip().rstrip(";")
@@ -104,14 +102,14 @@ def blamed(subject: Subject, case: Case, backend: str, found: list[Finding]) -> 
         return found
     with cases.quiet():
         try:
-            exact = exact_of(case.sample, case.arrays)
+            exact = case.exact
             gpu, cpu = (values_of(case, one) for one in ("webgpu", "cpu"))
             results = [widened(values) for _, values in gpu.found]
             wide = None if backend == "cpu" else simulated.wide(case)
             text = [("float64", one) for one in wide or [] if one is not None]
 
             def agree(some: Sequence[tuple[str, Array]], others: Sequence[Array]) -> bool:
-                return mismatch(gpu.bounds, case.arrays, some, [others]) is None
+                return mismatch(gpu.may.bounds, case.arrays, some, [others]) is None
 
             is_cpu_alone = agree(gpu.found, exact)
             is_cpu_like_gpu = agree(cpu.found, results)
@@ -123,13 +121,13 @@ def blamed(subject: Subject, case: Case, backend: str, found: list[Finding]) -> 
     facts = {"evidence": first.evidence}
     if is_cpu_alone:
         words = f"the CPU kernel is the odd one, webgpu gives what is expected: {first.words}"
-        return [subject.of_cpu(first.code, words, **facts), *others]
+        return [subject.finding(first.code, words, "cpu", **facts), *others]
     if is_cpu_like_gpu and case.sample.reference is None:
         words = (
             "the CPU kernel is the odd one, which gives in float32 what webgpu does, in float64 "
             f"what is expected here: {first.words}"
         )
-        return [subject.of_cpu(first.code, words, **facts), *others]
+        return [subject.finding(first.code, words, "cpu", **facts), *others]
     if is_cpu_like_gpu:
         words = f"reference= is the odd one, both kernels give the same: {first.words}"
         return [replace(first, words=words), *others]
@@ -149,23 +147,21 @@ def with_large_mean(subject: Subject, sample: Sample) -> Iterator[list[Finding]]
     """
     for case in specials.shifted(sample):
         if not subject.is_map and not _is_of_places(case):
-            with cases.quiet():
-                yield _lost(subject, case, "where the mean is large", least=1.0)
+            yield _lost(subject, case, "where the mean is large", least=1.0)
 
 
 def _is_of_places(case: Case) -> bool:
     """Say whether every result depends on the elements at its own place alone."""
     if not cases.is_elementwise(case):
         return False
-    try:
-        with cases.quiet():
-            return all(
-                not one.size or cases.is_of_place(case, number, (0,) * one.ndim, one.flat[0])
-                for number, one in enumerate(exact_of(case.sample, case.arrays))
-            )
-    except Exception as error:  # other numbers at other places are refused
-        faults.note(error)
-        return True
+
+    def is_one() -> bool:
+        return all(
+            not one.size or cases.is_of_place(case, number, (0,) * one.ndim, one.flat[0])
+            for number, one in enumerate(case.exact)
+        )
+
+    return faults.attempted(is_one, True)  # other numbers at other places may be refused
 
 
 def _lost(
@@ -181,14 +177,14 @@ def _lost(
         part: What a result may be off, of its size.
     """
     try:
-        exact = exact_of(case.sample, case.arrays)
+        exact = case.exact
         beside = exact_of(case.sample, leeway.beside(case.arrays))
         run = values_of(replace(case, sample=cases.grossly(case.sample, least, part)), "webgpu")
         found = [
             (dtype, np.where(leeway.is_calm(one, other, least), values, one).astype(values.dtype))
             for (dtype, values), one, other in zip(run.found, exact, beside, strict=True)
         ]
-        wrong = mismatch(run.bounds, case.arrays, found, [exact], subject.input_names)
+        wrong = mismatch(run.may.bounds, case.arrays, found, [exact], subject.input_names)
     except Exception as error:  # a case that is refused is none
         faults.note(error)
         return []
@@ -211,7 +207,7 @@ def _width(case: Case, exact: Sequence[Array]) -> float:
     for number, (expected, (dtype, _)) in enumerate(zip(exact, run.found, strict=True)):
         if dtype not in PRECISION:
             continue
-        low, high = run.bounds[min(number, len(run.bounds) - 1)](inputs, expected)
+        low, high = run.may.bounds[min(number, len(run.may.bounds) - 1)](inputs, expected)
         with np.errstate(all="ignore"):
             allowed = np.maximum(high - expected, expected - low)
         known = np.isfinite(allowed) & np.isfinite(expected)
@@ -226,10 +222,7 @@ def _worst(subject: Subject, case: Case, exact: Sequence[Array] | None) -> Findi
 
     With exact results it is of elements that are right in float64.
     """
-    try:
-        results = digits_of(case.sample, case.arrays)
-    except ShaderError:  # it does what is not simulated
-        return None
+    results = faults.attempted(lambda: digits_of(case.sample, case.arrays), (), ShaderError)
     best: tuple[float, LostDigits, int] | None = None
     for number, one in enumerate(results):
         if one is None or not one.near.size:
@@ -291,11 +284,7 @@ def _of_whole(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
     """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
-    try:
-        exact_of(case.sample, case.arrays)
-        values_of(case, "cpu")
-    except Exception as error:  # they do not
-        faults.note(error)
+    if faults.attempted(lambda: (case.exact, values_of(case, "cpu")), None) is None:
         return []
     found = right.judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]

@@ -15,7 +15,7 @@ from wgsl_kernels.backends.webgpu.declare.kernel import call_with
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, grid_of
 from wgsl_kernels.bench.checking import sizes
-from wgsl_kernels.bench.checking.cases import plain
+from wgsl_kernels.bench.checking.cases import is_drawn, plain
 from wgsl_kernels.bench.checking.subject import Subject, once
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.engine.registry.registry import add_kernel
@@ -178,8 +178,7 @@ def _total(grid: Grid) -> int:
 def _has_own_grid(subject: Subject, sample: Sample) -> bool:
     """Say whether an author wrote ``groups=``, and lengths of a sample can be replaced."""
     shader = subject.shader
-    is_own = shader is not None and shader.groups is not None
-    return is_own and sample.values is None and sample.make is None
+    return shader is not None and shader.groups is not None and is_drawn(sample)
 
 
 def _of_several_groups(subject: Subject, sample: Sample) -> Case | None:

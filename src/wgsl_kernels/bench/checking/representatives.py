@@ -27,7 +27,7 @@ from wgsl_kernels.wgsl.syntax.printer import spell
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
 
 LENGTH = 8
 """Every length of every input: matrices, images and filters of equal lengths fit each other."""

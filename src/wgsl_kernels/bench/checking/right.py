@@ -67,11 +67,22 @@ def judged(
     code: str,
     make: Callable[[Array], Tensor] = tensor,
     what: str = "",
+    right: Sequence[Array] | None = None,
 ) -> list[Finding]:
-    """Return a finding where a case gives values outside of the bound, or raises."""
+    """Return a finding where a case gives values outside of the bound, or raises.
+
+    Args:
+        subject: The kernel.
+        case: The case.
+        backend: Where it runs.
+        code: What wrong values are called.
+        make: Makes its inputs.
+        what: What else is special about the run.
+        right: What is known to be right, so that the same bits are.
+    """
     label = f"{case.id}{f', {what}' if what else ''}, {backend}"
     try:
-        alternatives = [exact_of(case.sample, one) for one in (case.arrays, *case.twins)]
+        alternatives = case.alternatives
     except Exception as error:  # a shape rule refused the case: on all backends alike
         return contradicted(subject, case, error, label)
     try:
@@ -85,37 +96,30 @@ def judged(
         if [one.code for one in found] != ["runaway-loop"]:
             return found
         return _beyond_adapter(subject, case, code, found[0])
+    if run.is_equal_to(right) or run.are_nearest(case.arrays, alternatives):
+        return []
     try:
         names = subject.input_names
-        wrong = mismatch(run.bounds, case.arrays, run.found, alternatives, names)
+        wrong = mismatch(run.may.bounds, case.arrays, run.found, alternatives, names)
     except (ValueError, IndexError):
         if all(one.size for one in case.arrays) and not case.is_unforeseen:
             raise
         return []  # a bound that knows nothing of empty inputs, or of other shapes or attributes
-    if wrong is None:
+    if wrong is None or leeway.may_fall_either_way(case.arrays, wrong):
         return []
-    if leeway.may_fall_either_way(case.arrays, wrong):
-        return []
+    held = leeway.HeldResults(case.sample, case.arrays, run, alternatives)
     if code in ("wrong-at-extreme", "wrong-in-domain"):
         if wrong.is_whole and code == "wrong-at-extreme":
             return []  # a choice by numbers that are rounded may fall either way
-        if not subject.is_map and leeway.is_within_sums(
-            case.sample, case.arrays, run, alternatives
-        ):
+        if not subject.is_map and leeway.is_within_sums(held):
             return []
-        if code == "wrong-in-domain" and leeway.is_unsettled(
-            case.sample, case.arrays, run, alternatives
-        ):
+        if code == "wrong-in-domain" and leeway.is_unsettled(held):
             return []
-        if case.what == "halves" and leeway.is_wrong_though_bounded(
-            case.sample, case.arrays, alternatives
-        ):
+        if case.what == "halves" and leeway.is_wrong_though_bounded(held):
             code = "wrong-though-bounded"
         elif specials.is_in_domain(case):
             code = "wrong-in-domain"
-    if leeway.is_unknown(
-        case.sample, case.arrays, run, alternatives[0], lambda: simulated.wide(case)
-    ):
+    if leeway.is_unknown(held, lambda: simulated.wide(case)):
         code = "unknown-bound"
     if wrong.got is None:
         words = f"{wrong.what}."
@@ -123,15 +127,17 @@ def judged(
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
         words += leeway.UNKNOWN if code == "unknown-bound" else ""
     may_cancel = code == "wrong-nonfinite" and not subject.is_map
-    if may_cancel and leeway.is_of_infinities(case.arrays, run, alternatives):
+    if may_cancel and leeway.is_of_infinities(held):
         code, words = "nan-of-infinities", f"{words} {_CANCELS}"
-    elif code == "wrong-nonfinite":
-        is_open = portable.is_open_to_nan(subject, case.sample)
-        if is_open and leeway.is_reached(case.sample, case.arrays, run, alternatives):
-            code, words = "nan-compared", f"{words} {_OPEN}"
+    elif (
+        code == "wrong-nonfinite"
+        and portable.is_open_to_nan(subject, case.sample)
+        and leeway.is_reached(held)
+    ):
+        code, words = "nan-compared", f"{words} {_OPEN}"
     evidence = (
         *wrong.evidence(),
-        *((("bound", run.words),) if run.words and not wrong.is_whole else ()),
+        *((("bound", run.may.words),) if run.may.words and not wrong.is_whole else ()),
         *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
@@ -187,6 +193,8 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
 
     Of anything else that is raised the signature, or NumPy, refused the case.
     """
+    if faults.note(error):
+        return []
     is_of_kernel = isinstance(error, WgslKernelsError) and error.blames_kernel
     if not is_of_kernel or isinstance(error, DTypeError) or not case.is_meant:
         subject.refused.append((case, error))
@@ -194,9 +202,11 @@ def contradicted(subject: Subject, case: Case, error: Exception, label: str) -> 
     return with_case(findings_of(error, subject, "wrong-shape"), label)
 
 
-def of_sizes(subject: Subject, sample: Sample, groups: Sequence[int]) -> Iterator[list[Finding]]:
+def of_sizes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample at other sizes, the smallest that fails alone; and with lengths untied."""
     done: set[int] = set()
+    sides = {one.module.composed.workgroup_size[0] for one in subject.dispatches(sample)}
+    groups = sorted(sides - {64})[:2]
     subject.refused.clear()
     tried: list[Case] = []
     further = sizes.further(sample, tried, subject.refused)
@@ -260,7 +270,7 @@ def ran(case: Case) -> None:
 
 SUBGROUPS = (4, 8, 16, 32, 64, 128)
 """Invocations that subgroups of some device have."""
-LARGER = "-> 257"
+LARGER = 257
 """A size at which workgroups have several subgroups, and the last is not full."""
 FOLDED = 1030
 """A length that takes several workgroups."""
@@ -308,8 +318,9 @@ def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         **{name: make for name, make in LAYOUTS.items() if name != "default"},
         "offset": cases.behind_another,
     }
+    right = faults.attempted(lambda: bits.alone(sample, case.arrays), None)
     for name, make in makers.items():
-        yield judged(subject, case, "webgpu", "wrong-view", make, name)
+        yield judged(subject, case, "webgpu", "wrong-view", make, name, right)
     wide = cases.with_equal_rows(case)
     if wide is not None:
         yield judged(subject, wide, "webgpu", "wrong-view", cases.as_one_row)
@@ -374,7 +385,7 @@ def _at_index(subject: Subject, case: Case) -> list[Finding]:
     """Check a case whose integers are no indices; a kernel may refuse them, or report them."""
     with cases.quiet():
         try:
-            exact_of(case.sample, case.arrays)
+            _ = case.exact
             bits.alone(case.sample, case.arrays)
         except IndexOutOfRange:
             return []
@@ -389,13 +400,13 @@ def _at_index(subject: Subject, case: Case) -> list[Finding]:
 
 def _outside(subject: Subject, case: Case) -> list[Finding]:
     """Return the accesses of a case that are outside of an array; none where it reports them."""
-    try:
+
+    def seen() -> list[Finding]:
         bits.alone(case.sample, case.arrays)
-        seen = safe.watched(subject, case)
-    except Exception as error:  # it reports them, or raises where values are compared
-        faults.note(error)
-        return []
-    return [one for one in seen if one.code.startswith("out-of-bounds")]
+        return safe.watched(subject, case)
+
+    found = faults.attempted(seen, [])
+    return [one for one in found if one.code.startswith("out-of-bounds")]
 
 
 def attributes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
@@ -421,13 +432,12 @@ def defined(sample: Sample, factors: Sequence[int] = cases.LARGER) -> Iterator[C
     alike = [sample] if apart is sample else [apart, sample]
     for several in zip(*[cases.varied(one, factors) for one in alike], strict=True):
         for case in filter(None, itertools.chain(*itertools.zip_longest(*several))):
-            with cases.quiet():
-                try:
-                    exact = exact_of(case.sample, case.arrays)
-                except Exception as error:  # NumPy refused the value, or the signature did
-                    if faults.note(error) or not getattr(error, "blames_kernel", False):
-                        continue
-                    exact = []
+            try:
+                exact = case.exact
+            except Exception as error:  # NumPy refused the value, or the signature did
+                if faults.note(error) or not getattr(error, "blames_kernel", False):
+                    continue
+                exact = []
             if all(one.dtype.kind not in "fc" or np.isfinite(one).all() for one in exact):
                 yield case
             break
@@ -440,12 +450,12 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """
     case = cases.plain(sample)
     with tuner.watching() as seen:
-        bits.alone(sample, case.arrays)
+        right = bits.alone(sample, case.arrays)
     names = sorted(seen.get(sample.kernel, ()))
     large = _large_enough(sample) if len(names) > 1 and not subject.is_ours else None
     for name in names if len(names) > 1 else ():
         with tuner.forced(sample.kernel, name):
-            found = judged(subject, case, "webgpu", "wrong-configuration", what=name)
+            found = judged(subject, case, "webgpu", "wrong-configuration", what=name, right=right)
             if any(not one.code.startswith("wrong-") for one in found):
                 found = judged(subject, case, "simulator", "wrong-configuration", what=name)
             elif large is not None and not found:
@@ -459,8 +469,8 @@ def subgroups(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a kernel that names subgroups with those of each size, on the simulator."""
     if not subject.uses_subgroups:
         return
-    larger = [one for one in sizes.sized(sample) if one.what.endswith(LARGER)]
-    for case in (cases.plain(sample), *filter(cases.is_taken, larger)):
+    larger = filter(cases.is_taken, sizes.sized(sample, among=(LARGER,)))
+    for case in (cases.plain(sample), *larger):
         for size in SUBGROUPS:
             with simulated.in_subgroups(size):
                 what = f"subgroups of {size}"

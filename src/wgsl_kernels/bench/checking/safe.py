@@ -13,11 +13,12 @@ from wgsl_kernels.backends.webgpu.runtime.debugging import fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
 from wgsl_kernels.bench.checking.simulated import JUDGED, accesses, shows_memory, unwritten
 from wgsl_kernels.bench.checking.subject import Subject, once
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.testing.closeness import equal_or_nan
+from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.runtime.watching import Event
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.wgsl.errors.findings import Finding
 
@@ -51,9 +51,8 @@ def watched(subject: Subject, case: Case) -> list[Finding]:
     What the simulator can run it judges; the device's own notes of the same are left out. Loops
     that end there are too many rounds for some adapters, but no fault.
     """
-    try:
-        seen = accesses(subject, case)
-    except ShaderError:  # it does what is not simulated
+    seen = faults.attempted(lambda: accesses(subject, case), None, ShaderError)
+    if seen is None:  # it does what is not simulated
         return _on_device(subject, case)
     noted = [
         replace(one, code="adapter-limit") if one.code == "runaway-loop" else one
@@ -70,13 +69,12 @@ def _on_device(subject: Subject, case: Case) -> list[Finding]:
         with watching(_device()) as seen:
             for one in outputs_of(call_of(sample), given):
                 one.numpy()
-    events = [one for one in seen.events if one.record.event != "said"]
-    found = [_finding(subject, case, event) for event in events]
+    found = [
+        replace(fault(one), kernel=subject.name, evidence=(("case", case.id),))
+        for one in seen
+        if one.record.event != "said"
+    ]
     return once(found, lambda one: (one.code, one.place))
-
-
-def _finding(subject: Subject, case: Case, event: Event) -> Finding:
-    return replace(fault(event), kernel=subject.name, evidence=(("case", case.id),))
 
 
 def undefined(subject: Subject, case: Case) -> list[Finding]:
@@ -95,7 +93,7 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
         same = np.logical_and.reduce([equal_or_nan(one, two) for two in others])
         if same.all():
             continue
-        at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+        at = largest_at(~same)
         count = int((~same).sum())
         cause = _cause(subject, case)
         if not cause:
@@ -111,10 +109,10 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
 def _cause(subject: Subject, case: Case) -> str:
     """Return of which memory results depend, and what to do; empty where a wrong access tells."""
     plain = ". Write every element of the output, or pass init=."
-    try:
-        holes, both, is_said = unwritten(case)
-    except ShaderError:  # it does what is not simulated
+    found = faults.attempted(lambda: unwritten(case), None, ShaderError)
+    if found is None:  # it does what is not simulated
         return plain
+    holes, both, is_said = found
     between = [one for one in holes if one.reader]
     has_init = subject.shader is not None and bool(subject.shader.init)
     if len(holes) > len(between) and not has_init:
@@ -152,10 +150,8 @@ _WORKGROUP = re.compile(r"var<workgroup>\s*(\w+)")
 
 def _simulated(case: Case, found: Sequence[Array]) -> list[Array]:
     """Return a device's results, but NaN where memory of NaN shows through on the simulator."""
-    try:
-        simulated = shows_memory(case, POISONS[0])
-    except ShaderError:  # it does what is not simulated
-        return list(found)
+    # what is not simulated shows nothing
+    simulated = faults.attempted(lambda: shows_memory(case, POISONS[0]), found, ShaderError)
     return [
         np.where(np.isnan(two) & ~np.isnan(one), two, one) if one.dtype.kind == "f" else one
         for one, two in zip(found, simulated, strict=True)

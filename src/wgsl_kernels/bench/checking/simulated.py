@@ -15,15 +15,17 @@ from wgsl_kernels.backends.simulator.noting import (
     having,
     noting,
 )
+from wgsl_kernels.backends.webgpu.runtime.debugging import ACCESS_WORDS
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.digits import digits_of
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.simulator.accesses import AccessLog
-from wgsl_kernels.testing.closeness import equal_or_nan
+from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
@@ -71,7 +73,7 @@ def _depending(one: Finding, plain: Sequence[Array], late: Sequence[Array]) -> F
     for number, (a, b) in enumerate(zip(plain, late, strict=True)):
         same = equal_or_nan(a, b)
         if not same.all():
-            at = tuple(int(i) for i in np.unravel_index(int(np.argmin(same)), same.shape))
+            at = largest_at(~same)
             words = f"{one.words} Output {number} at {list(at)} is {a[at]}, or {b[at]}."
             return replace(one, code="atomic-race", words=words)
     return one
@@ -92,11 +94,8 @@ def results(case: Case, order: Order) -> list[Array]:
 
 def wide(case: Case) -> list[Array | None] | None:
     """Return what a case gives in float64, None for what no kernel wrote, or is not simulated."""
-    try:
-        found = digits_of(case.sample, case.arrays)
-    except ShaderError:
-        return None
-    return [None if one is None else one.wide for one in found]
+    found = faults.attempted(lambda: digits_of(case.sample, case.arrays), None, ShaderError)
+    return None if found is None else [None if one is None else one.wide for one in found]
 
 
 @dataclass(frozen=True)
@@ -190,6 +189,21 @@ def _finding(subject: Subject, case: Case, wrong: WrongAccess) -> Finding:
     return subject.placed(code, words, module, wrong.site.span, evidence=tuple(evidence))
 
 
+_SAID = {
+    **ACCESS_WORDS,
+    "atomics": (
+        "unordered-atomics",
+        "{at} has what invocation {other} wrote there, or what was there before, when invocation "
+        "{who} comes: atomic functions order nothing. Put a barrier between them.",
+    ),
+    "same-write": (
+        "same-write-race",
+        "{at} is written by invocations {other} and {who}, which write the same. WGSL orders them "
+        "not at all; an atomicStore says that this is meant.",
+    ),
+}
+
+
 def _said(wrong: WrongAccess) -> tuple[str, str]:
     """Return the code and the words of an access that is wrong."""
     one = wrong.access
@@ -197,34 +211,12 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
     if one.kind == "outside":
         code = "out-of-bounds-write" if wrong.site.is_written else "out-of-bounds-read"
         return code, f"{at} of {one.length}, invocation {one.invocation}."
-    if one.kind == "unset":
-        return "unset-workgroup-read", (
-            f"{at} is read by invocation {one.invocation} before anything is written there. "
-            "Some drivers leave there what the workgroup before wrote."
-        )
-    if one.kind == "atomics":
-        return "unordered-atomics", (
-            f"{at} has what invocation {one.other} wrote there, or what was there before, when "
-            f"invocation {one.invocation} comes: atomic functions order nothing. Put a barrier "
-            "between them."
-        )
-    if one.kind == "write-race":
-        return "write-race", f"{at} is written by invocations {one.other} and {one.invocation}."
-    if one.kind == "same-write":
-        return "same-write-race", (
-            f"{at} is written by invocations {one.other} and {one.invocation}, which write the "
-            "same. WGSL orders them not at all; an atomicStore says that this is meant."
-        )
-    both = f"invocations {one.other} and {one.invocation}"
+    code, words = _SAID[one.kind]
     if one.is_across:
-        return "read-race", (
-            f"{at} is read by one of {both} and written by the other, of another workgroup, which "
-            "no barrier orders. Make two dispatches."
-        )
-    return "read-race", (
-        f"{at} is read by one of {both} and written by the other, with nothing between. "
-        f"{_cure(wrong)}"
-    )
+        cure = "of another workgroup, which no barrier orders. Make two dispatches."
+    else:
+        cure = f"with nothing between. {_cure(wrong)}"
+    return code, words.format(at=at, who=one.invocation, other=one.other, cure=cure)
 
 
 def _cure(wrong: WrongAccess) -> str:

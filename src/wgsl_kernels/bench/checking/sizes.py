@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import FURTHER, Case, is_taken
+from wgsl_kernels.bench.checking.cases import FURTHER, Case, is_drawn, is_taken
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.values.dtypes import INTEGERS
@@ -56,7 +56,9 @@ MOST_LARGE = (1 << 17) + 14
 """Elements of an input of a case that is large: twice a length above 65,536."""
 
 
-def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
+def sized(
+    sample: Sample, groups: Sequence[int] = (), among: Sequence[int] = SIZES
+) -> Iterator[Case]:
     """Yield the sample at other sizes; a kernel's shape rule may refuse them.
 
     Each length of its shapes is replaced, wherever it occurs, so that what must agree still does.
@@ -64,17 +66,12 @@ def sized(sample: Sample, groups: Sequence[int] = ()) -> Iterator[Case]:
     Args:
         sample: The sample.
         groups: Workgroup sizes of the kernel, around which sizes are of interest.
+        among: The other sizes.
     """
-    if sample.values is not None:
-        return
     around = {one + d for one in groups for d in (-1, 0, 1)}
     for length in lengths_of(sample):
-        for size in sorted({*SIZES, *around}):
-            if size == length:
-                continue
-            case = resized(sample, {length: size})
-            if case is not None:
-                yield case
+        for size in sorted({*among, *around} - {length}):
+            yield from _if_made(resized(sample, {length: size}))
 
 
 def further(
@@ -85,7 +82,7 @@ def further(
     So a filter that must fit into an image has another size. Who takes a case adds it to ``tried``,
     and to ``refused``: then the next is tried.
     """
-    for length in lengths_of(sample) if sample.values is None else ():
+    for length in lengths_of(sample):
         for more in FURTHER:
             taken = {case.what for case in tried} - {case.what for case, _ in refused}
             found = [change for what in taken for change in changes_of(what)]
@@ -113,7 +110,7 @@ def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
             f"the cpu kernel refuses {len(by_cpu)} of {len(tried)} sizes that the signature takes, "
             f"which are not checked; {said}. Refuse them in the signature, or {_FITTING}."
         )
-        yield [subject.of_cpu("refused-size", words, evidence=(("case", case.id),))]
+        yield [subject.finding("refused-size", words, "cpu", evidence=(("case", case.id),))]
     else:
         words = (
             f"no other size is checked, as the signature refuses all {len(tried)}; {said}. Add "
@@ -230,10 +227,7 @@ def named(sample: Sample, text: str) -> Case | None:
     A case's name begins with the sample that has its lengths already.
     """
     name, _, what = text.partition("/size ")
-    changes = dict(changes_of(what))
-    if sample.values is not None or not changes:
-        return None
-    case = resized(sample, changes)
+    case = resized(sample, dict(changes_of(what)))
     return case if case is not None and case.sample.id == name else None
 
 
@@ -250,7 +244,7 @@ def untied(sample: Sample) -> Iterator[Case]:
 
     Which of them must agree is for the shape rule to say: one alone, those of one axis, pairs.
     """
-    if not _is_drawn(sample):
+    if not is_drawn(sample):
         return
     done: set[tuple[tuple[int, ...], ...]] = {sample.shapes}
     for length in lengths_of(sample):
@@ -267,7 +261,7 @@ def untied(sample: Sample) -> Iterator[Case]:
 
 def apart(sample: Sample) -> Sample:
     """Return the sample with as many of its equal lengths different as the kernel takes."""
-    for length in lengths_of(sample) if _is_drawn(sample) else ():
+    for length in lengths_of(sample) if is_drawn(sample) else ():
         at = _positions(sample, length)
         for chosen in _parts(sample, at) if length > 1 and len(at) > 1 else ():
             if all(sample.shapes[tensor][axis] == length for tensor, axis in chosen):
@@ -295,7 +289,7 @@ def _parts(sample: Sample, at: Sequence[Position]) -> Iterator[list[Position]]:
 
 def broadcast(sample: Sample) -> Iterator[Case]:
     """Yield the sample with a length of 1 in one input alone."""
-    if not _is_drawn(sample) or len(sample.shapes) < 2:
+    if not is_drawn(sample) or len(sample.shapes) < 2:
         return
     for tensor, shape in enumerate(sample.shapes):
         for axis, length in enumerate(shape):
@@ -312,7 +306,7 @@ def large(sample: Sample) -> Iterator[Case]:
     """
     if sample.make is not None:
         yield from _if_made(resized(sample, {sample.size: 1030}, MOST_LARGE))
-    if not _is_drawn(sample):
+    if not is_drawn(sample):
         return
     lengths = lengths_of(sample)[::-1]
     if len(lengths) > 1:
@@ -345,13 +339,13 @@ def cheap(sample: Sample, run: Callable[[Case], None]) -> Iterator[Case]:
     for case in beyond:
         if seconds is not None and seconds(case) < CHEAP:
             yield case
-    if _is_drawn(sample) and len(lengths_of(sample)) > 1:
+    if is_drawn(sample) and len(lengths_of(sample)) > 1:
         yield from long(sample, BEYOND + 7, run)
 
 
 def long(sample: Sample, most: int, run: Callable[[Case], None]) -> Iterator[Case]:
     """Yield the sample with each length so long and the others short, where that is cheap."""
-    lengths = lengths_of(sample) if sample.values is None else []
+    lengths = lengths_of(sample)
     for length in lengths:
         short = {one: min(one, 2) for one in lengths}
         found = [resized(sample, {**short, length: n}, MOST_LARGE) for n in (*TIMED, most)]
@@ -406,10 +400,6 @@ def _timed(run: Callable[[Case], None], case: Case) -> float:
     return time.perf_counter() - begin
 
 
-def _is_drawn(sample: Sample) -> bool:
-    return sample.values is None and sample.make is None
-
-
 def _positions(sample: Sample, length: int) -> list[Position]:
     return [
         (tensor, axis)
@@ -458,8 +448,6 @@ def shrunk(
         found: What was found of it.
         judge: Runs a case.
     """
-    if sample.values is not None:
-        return case, found
     runs, first = 0, found
     for length in lengths_of(sample)[::-1]:
         high = replaced.get(length, length)  # fails

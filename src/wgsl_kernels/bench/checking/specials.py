@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking.cases import AXES, Case, attributes_of, grossly
+from wgsl_kernels.bench.checking.cases import AXES, Case, attributes_of, grossly, is_drawn
 from wgsl_kernels.bench.laws.combined import combined_by
 from wgsl_kernels.bench.laws.rows import patterned
 from wgsl_kernels.engine.values.dtypes import numpy_dtype
 from wgsl_kernels.testing.inputs import arrays_for, ranges_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from wgsl_kernels.bench.checking.cases import Array
     from wgsl_kernels.testing.sample import Sample
@@ -40,7 +40,7 @@ TINY, HUGE = 1e-6, 1e6
 
 def special(sample: Sample) -> Iterator[Case]:
     """Yield the sample with NaN, infinities, zeros and subnormals among its floats."""
-    arrays, floats = _floats(sample, "fc")
+    arrays, floats = _drawn(sample, "fc")
     is_real = all(arrays[n].dtype.kind == "f" for n in floats)
     for name, values in _SPECIAL.items():
         if name in ("zeros", "subnormals") and not _allows_zero(sample):
@@ -55,25 +55,21 @@ def special(sample: Sample) -> Iterator[Case]:
 
 def zeros(sample: Sample) -> Iterator[Case]:
     """Yield the sample with zeros of both signs; of several inputs each sign meets each."""
-    arrays, floats = _floats(sample, "f")
+    arrays, floats = _drawn(sample, "f")
     values = _SPECIAL["zeros"]
     mixed = _mixed(sample, arrays, floats, "zeros", values) if _allows_zero(sample) else None
     if mixed is None:
         return
     yield Case(sample, "zeros", tuple(mixed), _twins(mixed))
+    edges = {n: _inside(sample, n, values) for n in floats}
     for turn in range(2 if len(floats) > 1 else 0):
-        met = [
-            _cycled(one, _inside(sample, n, values), turn if n != floats[0] else 0)
-            if n in floats
-            else one
-            for n, one in enumerate(arrays)
-        ]
-        yield Case(sample, f"zeros, turn {turn}", tuple(met), _twins(met))
+        met = _cycled(arrays, edges, turn)
+        yield Case(sample, f"zeros, turn {turn}", met, _twins(met))
 
 
 def far(sample: Sample) -> Iterator[Case]:
     """Yield the sample with numbers beyond its range, very large and very small, and halves."""
-    arrays, floats = _floats(sample, "f")
+    arrays, floats = _drawn(sample, "f")
     wide = [n for n in floats if arrays[n].dtype != np.float16]
     for name, values in _FAR.items():
         mixed = _mixed(sample, arrays, wide if name == "tiny" else floats, name, values)
@@ -81,9 +77,9 @@ def far(sample: Sample) -> Iterator[Case]:
             yield Case(sample, name, tuple(mixed))
 
 
-def _floats(sample: Sample, kinds: str) -> tuple[list[Array], list[int]]:
-    """Return the inputs, and the numbers of those that are floats; none where they are given."""
-    if sample.values is not None or sample.make is not None:
+def _drawn(sample: Sample, kinds: str) -> tuple[list[Array], list[int]]:
+    """Return the inputs, and the numbers of those of some kinds; none where they are given."""
+    if not is_drawn(sample):
         return [], []
     arrays = arrays_for(sample)
     return arrays, [n for n, one in enumerate(arrays) if one.dtype.kind in kinds and one.size]
@@ -147,26 +143,16 @@ def edges(sample: Sample) -> Iterator[Case]:
     A domain leaves some out, what a sample draws none. Of several integers each edge meets each;
     where all of that is refused, as indices are, one input alone has them.
     """
-    if sample.values is not None or sample.make is not None or "edges" in sample.special:
-        return
-    arrays = arrays_for(sample)
-    values = {
-        n: found
-        for n, one in enumerate(arrays)
-        if one.dtype.kind in "iu" and one.size and (found := _edges_of(sample, n, one))
-    }
-    if not values:
+    arrays, whole = _drawn(sample, "iu")
+    values = {n: found for n in whole if (found := _edges_of(sample, n, arrays[n]))}
+    if not values or "edges" in sample.special:
         return
     turns = max(map(len, values.values())) if len(values) > 1 else 1
     for turn in range(turns):
-        mixed = [
-            _cycled(one, values[n], turn if n != min(values) else 0) if n in values else one
-            for n, one in enumerate(arrays)
-        ]
-        yield Case(sample, f"edges, turn {turn}" if turns > 1 else "edges", tuple(mixed))
+        what = f"edges, turn {turn}" if turns > 1 else "edges"
+        yield Case(sample, what, _cycled(arrays, values, turn))
     for alone in values if len(values) > 1 else ():
-        mixed = [_cycled(one, values[n], 0) if n == alone else one for n, one in enumerate(arrays)]
-        yield Case(sample, f"edges of input {alone}", tuple(mixed))
+        yield Case(sample, f"edges of input {alone}", _cycled(arrays, {alone: values[alone]}))
 
 
 def indices(sample: Sample) -> Iterator[Case]:
@@ -174,21 +160,14 @@ def indices(sample: Sample) -> Iterator[Case]:
 
     One input at a time has them, unless the sample says by a domain which numbers it may have.
     """
-    if sample.values is not None or sample.make is not None or "edges" in sample.special:
-        return
-    arrays = arrays_for(sample)
-    for number, one in enumerate(arrays):
+    arrays, whole = _drawn(sample, "iu")
+    for number in whole if "edges" not in sample.special else ():
         lengths = {n for at, other in enumerate(arrays) if at != number for n in other.shape}
-        least = [-1] if one.dtype.kind == "i" else []
+        least = [-1] if arrays[number].dtype.kind == "i" else []
         beyond = [*least, *sorted(n + more for n in lengths for more in (0, 3))]
-        if one.dtype.kind not in "iu" or not one.size or not lengths:
-            continue
-        if sample.domains[number] is None:
-            mixed = [
-                _cycled(one, beyond, 0) if at == number else other
-                for at, other in enumerate(arrays)
-            ]
-            yield Case(sample, f"no indices in input {number}", tuple(mixed))
+        if lengths and sample.domains[number] is None:
+            what = f"no indices in input {number}"
+            yield Case(sample, what, _cycled(arrays, {number: beyond}))
 
 
 def beyond_arrays(sample: Sample, lengths: Sequence[int]) -> Iterator[Case]:
@@ -196,20 +175,15 @@ def beyond_arrays(sample: Sample, lengths: Sequence[int]) -> Iterator[Case]:
 
     Integers among its inputs are beside these lengths, too.
     """
-    whole = [name for name, value in attributes_of(sample).items() if type(value) is int]
-    counts = [name for name in whole if name not in AXES]
-    for name in counts if sample.values is None and sample.make is None else ():
+    integers = [name for name, value in attributes_of(sample).items() if type(value) is int]
+    counts = [name for name in integers if name not in AXES]
+    arrays, whole = _drawn(sample, "iu")
+    for name in counts if is_drawn(sample) else ():
         for value in (one + more for one in lengths for more in (0, 1)):
             changed = replace(sample, attrs={**sample.attrs, name: value})
-            arrays = [
-                _cycled(one, near, 0)
-                if one.dtype.kind in "iu"
-                and one.size
-                and (near := [int(v) for v in _inside(sample, n, [value - 1, value, value + 1])])
-                else one
-                for n, one in enumerate(arrays_for(sample))
-            ]
-            yield Case(changed, f"{name}={value}", tuple(arrays), is_unforeseen=True)
+            near = {n: _inside(sample, n, [value - 1, value, value + 1]) for n in whole}
+            met = _cycled(arrays, near)
+            yield Case(changed, f"{name}={value}", met, is_unforeseen=True)
 
 
 MOST_THRESHOLDS = 8
@@ -238,7 +212,7 @@ def thresholds(sample: Sample, compared: Sequence[float | str]) -> Iterator[Case
             fraction, exponent = math.frexp(value)
             value = math.ldexp(round(fraction * 256), exponent - 8)
             tried = replace(sample, attrs={**sample.attrs, one: value})
-        arrays, numbers = _floats(tried, "fiu")
+        arrays, numbers = _drawn(tried, "fiu")
         near = {n: _beside(tried, n, arrays[n].dtype, value) for n in numbers}
         if any(near.values()):
             ranges = ranges_of(tried)
@@ -287,32 +261,36 @@ FAR_MEAN = 512.0
 
 def shifted(sample: Sample) -> Iterator[Case]:
     """Yield the sample with a mean that is large against the deviation of its float32 inputs."""
-    if sample.values is not None or sample.make is not None:
-        return
-    arrays = arrays_for(sample)
-    moved: list[Array] = []
-    for number, one in enumerate(arrays):
-        if one.dtype != np.float32 or one.ndim == 0:
-            moved.append(one)
-            continue
-        low, high = ranges_of(sample)[number]
+    arrays, floats = _drawn(sample, "f")
+    moved = list(arrays)
+    for n in floats:
+        low, high = ranges_of(sample)[n]
         mean = FAR_MEAN * (high - low)
-        moved.append(one + np.float32(mean) if _inside(sample, number, [mean]) else one)
-    if any(one is not other for one, other in zip(arrays, moved, strict=True)):
-        yield Case(sample, "large mean", tuple(moved))
+        is_moved = arrays[n].dtype == np.float32 and arrays[n].ndim and _inside(sample, n, [mean])
+        if is_moved:
+            moved[n] = arrays[n] + np.float32(mean)
+    yield from _if_changed(sample, "large mean", arrays, moved)
+
+
+def _if_changed(
+    sample: Sample, what: str, before: Sequence[Array], arrays: Sequence[Array]
+) -> Iterator[Case]:
+    if any(one is not other for one, other in zip(before, arrays, strict=True)):
+        yield Case(sample, what, tuple(arrays))
 
 
 def at_ends(sample: Sample) -> Case | None:
     """Return the sample with its float32 numbers near both ends of their range, and near 0."""
-    if sample.values is not None or sample.make is not None:
+    if not is_drawn(sample):
         return None
-    arrays = arrays_for(sample)
+    arrays, floats = _drawn(sample, "f")
     parts = np.array([0.0, 1.0, 1 / 64, 63 / 64, 1 / 16, 15 / 16])
-    for number, (low, high) in enumerate(ranges_of(sample)):
-        if arrays[number].dtype == np.float32:
+    for n in floats:
+        low, high = ranges_of(sample)[n]
+        if arrays[n].dtype == np.float32:
             near = [one for one in (low / 700, high / 900) if low < 0 < high]
-            ends = np.resize([*near, *(low + parts * (high - low))], arrays[number].shape)
-            arrays[number] = ends.astype(np.float32)
+            ends = np.resize([*near, *(low + parts * (high - low))], arrays[n].shape)
+            arrays[n] = ends.astype(np.float32)
     return Case(sample, "ends", tuple(arrays))
 
 
@@ -329,7 +307,7 @@ def of_domain(sample: Sample) -> Iterator[Case]:
 
     They are of every size, then all near the one end, and all near the other; each end is there.
     """
-    arrays, numbers = _floats(sample, "fiu")
+    arrays, numbers = _drawn(sample, "fiu")
     draw = np.random.default_rng(len(arrays))
     for what in ("whole domain", "low end", "high end"):
         mixed = list(arrays)
@@ -347,8 +325,7 @@ def of_domain(sample: Sample) -> Iterator[Case]:
                 values, first = ends[what] + NEAR_END * part * (other - ends[what]), [ends[what]]
             mixed[n] = np.array(values).astype(arrays[n].dtype)
             mixed[n].flat[: len(first)] = first[: mixed[n].size]
-        if any(one is not other for one, other in zip(arrays, mixed, strict=True)):
-            yield Case(sample, what, tuple(mixed))
+        yield from _if_changed(sample, what, arrays, mixed)
 
 
 def _wider(sample: Sample, number: int, dtype: np.dtype[Any]) -> dict[str, float]:
@@ -367,7 +344,7 @@ def _wider(sample: Sample, number: int, dtype: np.dtype[Any]) -> dict[str, float
 
 def of_one_sign(sample: Sample) -> Iterator[Case]:
     """Yield the sample with floats that are all below 0, and all above, of the size of its own."""
-    arrays, floats = _floats(sample, "f")
+    arrays, floats = _drawn(sample, "f")
     for what, sign in (("all below 0", -1), ("all above 0", 1)):
         mixed = list(arrays)
         for n in floats:
@@ -375,13 +352,12 @@ def of_one_sign(sample: Sample) -> Iterator[Case]:
             if low < 0 < high:
                 size = np.minimum(np.abs(arrays[n]), min(-low, high))
                 mixed[n] = (sign * size).astype(arrays[n].dtype)
-        if any(one is not other for one, other in zip(arrays, mixed, strict=True)):
-            yield Case(grossly(sample), what, tuple(mixed))
+        yield from _if_changed(grossly(sample), what, arrays, mixed)
 
 
 def infinite(sample: Sample) -> Iterator[Case]:
     """Yield the sample with floats that all are an infinity, one input alone and all of them."""
-    arrays, floats = _floats(sample, "f")
+    arrays, floats = _drawn(sample, "f")
     for name in ("-Inf", "+Inf"):
         for chosen in dict.fromkeys([(floats[0],), tuple(floats)] if floats else ()):
             mixed = _mixed(sample, arrays, list(chosen), name, _SPECIAL[name])
@@ -396,7 +372,7 @@ def infinite(sample: Sample) -> Iterator[Case]:
 
 def beyond_floats(sample: Sample) -> Case | None:
     """Return the sample with integers that float32 does not hold, None where it takes none."""
-    if sample.values is not None or sample.make is not None:
+    if not is_drawn(sample):
         return None
     arrays = arrays_for(sample)
     draw = np.random.default_rng(0)
@@ -410,7 +386,7 @@ def beyond_floats(sample: Sample) -> Case | None:
 
 def squared_beyond_halves(sample: Sample) -> Case | None:
     """Return the sample with numbers whose squares no float16 holds, None where it has none."""
-    arrays, floats = _floats(sample, "f")
+    arrays, floats = _drawn(sample, "f")
     halves = [n for n in floats if arrays[n].dtype == np.float16]
     mixed = _mixed(sample, arrays, halves, "extreme", (300.0, -260.0))
     return None if mixed is None else Case(sample, "squares beyond float16", tuple(mixed))
@@ -424,13 +400,21 @@ def _edges_of(sample: Sample, number: int, array: Array) -> list[int]:
     return [*dict.fromkeys([*found, *ends])]
 
 
-def _cycled(values: Array, edges: Sequence[float], turn: int) -> Array:
-    """Return the values with edges in their places, in turn, but for every ninth."""
-    flat = values.reshape(-1).copy()
-    for at in range(flat.size):
-        if at % (len(edges) + 1) < len(edges):
-            flat[at] = edges[(at + turn) % len(edges)]
-    return flat.reshape(values.shape)
+def _cycled(
+    arrays: Sequence[Array], edges: Mapping[int, Sequence[float]], turn: int = 0
+) -> tuple[Array, ...]:
+    """Return inputs of which some have their edges in turn, and one number between rounds.
+
+    Those of the first begin with the first, of others with that of the turn.
+    """
+    found = list(arrays)
+    for n, some in edges.items():
+        at = np.arange(found[n].size)
+        if some:
+            met = np.array(some)[(at + turn * (n != min(edges))) % len(some)]
+            mixed = np.where(at % (len(some) + 1) < len(some), met, found[n].ravel())
+            found[n] = mixed.astype(found[n].dtype).reshape(found[n].shape)
+    return tuple(found)
 
 
 def _allows_zero(sample: Sample) -> bool:
@@ -445,8 +429,7 @@ def _sprinkled(values: Array, special: Sequence[complex], seed: int) -> Array:
         special = [complex(a, b) for one in special for a, b in ((one, 1.0), (1.0, one))]
     least = len(special) if values.dtype.kind == "c" else 1  # each part alone
     places = np.random.default_rng(seed).permutation(flat.size)[: max(least, flat.size // 3)]
-    for number, place in enumerate(places):
-        flat[place] = special[number % len(special)]
+    flat[places] = np.resize(special, len(places))
     return mixed
 
 

@@ -8,11 +8,11 @@ import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from wgsl_kernels.backends.webgpu.composing.text.composed import is_kernels_own
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -26,7 +26,6 @@ from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues
 
@@ -42,6 +41,14 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Span
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
+About: TypeAlias = Literal["kernel", "cpu", "signature", "gradient"]
+_REGISTERED: Mapping[About, Callable[[str], Any]] = {
+    "kernel": lambda name: None,
+    "cpu": lambda name: get_kernel(name, "cpu"),
+    "signature": find_signature,
+    "gradient": find_rule,
+}
+"""What a finding may be about, beside the kernel that is checked, by a kernel's name."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,9 @@ class Subject:
     ended: list[str] = field(default_factory=list[str], compare=False)
     refused: list[tuple[Case, Exception]] = field(
         default_factory=list["tuple[Case, Exception]"], compare=False
+    )
+    _ran: dict[int, tuple[Sample, list[Dispatch]]] = field(
+        default_factory=dict[int, "tuple[Sample, list[Dispatch]]"], compare=False
     )
 
     @property
@@ -142,60 +152,33 @@ class Subject:
     def origin(self) -> Origin | None:
         return None if self.kernel is None else self.kernel.origin
 
-    def finding(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the kernel as a whole; its place is where it was registered."""
-        return self._at(self.origin, code, words, facts)
-
-    def of_cpu(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the kernel on cpu; its place is where that was registered."""
-        kernel = get_kernel(self.name, "cpu")
-        return self._at(self.origin if kernel is None else kernel.origin, code, words, facts)
-
-    def of_signature(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the signature; its place is where that was registered."""
-        declared = find_signature(self.name)
-        return self._at(self.origin if declared is None else declared.origin, code, words, facts)
-
-    def of_gradient(self, code: str, words: str, **facts: Any) -> Finding:
-        """Return a finding about the gradient; its place is where that was registered."""
-        rule = find_rule(self.name)
-        return self._at(self.origin if rule is None else rule.origin, code, words, facts)
-
-    def _at(self, origin: Origin | None, code: str, words: str, facts: dict[str, Any]) -> Finding:
-        if origin is None:
+    def finding(self, code: str, words: str, about: About = "kernel", **facts: Any) -> Finding:
+        """Return a finding about the kernel, or a part of it; its place is where it registers."""
+        found = _REGISTERED[about](self.name) or self.kernel
+        if found is None:
             return Finding(code, words, self.name, **facts)
-        return Finding(code, words, self.name, origin.file, origin.line, **facts)
+        return Finding(code, words, self.name, found.origin.file, found.origin.line, **facts)
 
     def placed(
         self, code: str, words: str, module: ShaderModule, span: Span, **facts: Any
     ) -> Finding:
         """Return a finding about part of a composed text; its place is the author's."""
-        composed = module.source_map.composed
-        at = composed.place(span.begin)
-        text, place = module.source_map.origin(at.line, at.column)
-        start = module.composed.start
-        if place.file == COMPOSED and start is not None:
-            text, place = start
-        line = text.line(place.line)
-        width = max(1, min(span.end - span.begin, len(line) - place.column + 1))
-        return Finding(
-            code, words, self.name, place.file, place.line, place.column, width, line, **facts
-        )
+        return Finding(code, words, self.name, *module.composed.authors_place(span), **facts)
 
     def is_own(self, file: str) -> bool:
         """Say whether a file is the author's, not one of the package that others share."""
-        if file == COMPOSED:
-            return False
-        if self.origin is not None and self.origin.is_ours:
-            return not file.startswith(("templates/", "tensors/", "lib/", "operands/", "families/"))
-        return not is_ours(file)
+        return is_kernels_own(file, by_us=self.origin is not None and self.origin.is_ours)
 
     def dispatches(self, sample: Sample) -> list[Dispatch]:
-        arrays = arrays_for(sample)
-        with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
-            tensors = tensors_for(arrays)
-            seen = explain(lambda: _ran(sample, tensors))
-        return [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+        """Return what a sample has webgpu run; it runs when that is first asked for."""
+        if id(sample) not in self._ran:
+            arrays = arrays_for(sample)
+            with only("webgpu", sample), config.using(small_ops="device", fusion="never"):
+                tensors = tensors_for(arrays)
+                seen = explain(lambda: _ran(sample, tensors))
+            found = [row.dispatch for row in seen.dispatches if row.dispatch is not None]
+            self._ran[id(sample)] = sample, found
+        return self._ran[id(sample)][1]
 
 
 def _summands(node: tree.Expression) -> Iterator[tree.Expression]:
@@ -249,10 +232,10 @@ def findings_of(
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
     if not isinstance(error, ShaderError):
-        placed = subject.of_cpu if backend == "cpu" else subject.finding
+        about: About = "cpu" if backend == "cpu" else "kernel"
         if code == "gradient-raises":
-            placed = subject.of_gradient
-        return [placed(code, f"{type(error).__name__}: {error}")]
+            about = "gradient"
+        return [subject.finding(code, f"{type(error).__name__}: {error}", about)]
     found = placed_finding(error, subject.name)
     if found is not None:
         return [found]

@@ -20,10 +20,11 @@ from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
+    from wgsl_kernels.wgsl.lint.remarks import Remark
     from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 _PRODUCT = frozenset({"a_at", "b_at", "b_vec4"})
@@ -90,8 +91,23 @@ def lint_text(
         known: The names that something else declares; by default any may be.
         others: What it imports.
     """
+    return errors_in(text, kernel, known, others) or _placed(lint(text), text, kernel)
+
+
+def errors_in(
+    text: Text,
+    kernel: str,
+    known: frozenset[str] | None = None,
+    others: Sequence[Declaration] = (),
+) -> list[Finding]:
+    """Return what is wrong with one file of a shader; see `lint_text`."""
+    found = diagnose(text, _AnyName() if known is None else known, others)
+    return _placed(found, text, kernel)
+
+
+def _placed(remarks: Iterable[Remark], text: Text, kernel: str) -> list[Finding]:
     found: list[Finding] = []
-    for one in diagnose(text, _AnyName() if known is None else known, others) or lint(text):
+    for one in remarks:
         place = text.place(one.span.begin)
         width = one.span.end - one.span.begin
         where = (place.file, place.line, place.column, width, text.line(place.line))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.bench.comparison.derived import run_bounded
-from wgsl_kernels.bench.comparison.judging import errors_of, exact_of, wide_inputs
+from wgsl_kernels.bench.comparison.judging import Errors, errors_of, exact_of, wide_inputs
 from wgsl_kernels.bench.comparison.patterns import pattern
 from wgsl_kernels.engine.autodiff.autodiff import GradientTape
 from wgsl_kernels.engine.autodiff.double import double_precision
@@ -19,7 +19,7 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.engine.tensors.scopes import tidy
-from wgsl_kernels.testing.closeness import spacing
+from wgsl_kernels.testing.closeness import largest_at, spacing
 from wgsl_kernels.testing.gradients.differences import (
     DOUBLE,
     distance,
@@ -70,17 +70,17 @@ def check_forward(sample: Sample, backend: str, layout: str = "default") -> Row:
     exact = exact_of(sample, arrays)
     with only(backend, sample):
         run = run_bounded(sample, tensors_for(arrays, layout), backend)
-    worst = _Worst(run.words)
+    worst = _Worst(run.may.words)
     wide = wide_inputs(arrays)
     if len(run.found) != len(exact):
         worst.fail(f"got {len(run.found)} outputs, want {len(exact)}")
     for index, ((dtype, actual), expected) in enumerate(zip(run.found, exact, strict=False)):
-        bound = run.bounds[min(index, len(run.bounds) - 1)]
+        bound = run.may.bounds[min(index, len(run.may.bounds) - 1)]
         errors = errors_of(bound, wide, actual, expected, dtype)
         if isinstance(errors, str):
             worst.fail(f"output {index} {errors}")
         else:
-            worst.see(f"output {index}", errors.error, errors.allowed, errors.unit)
+            worst.see(f"output {index}", errors)
     return worst.row("forward", sample, backend)
 
 
@@ -252,26 +252,24 @@ class _Worst:
         if a.shape != expected.shape:
             self.fail(f"{what} has a gradient of shape {list(a.shape)}")
             return
-        allowed, error = tolerance(expected, factor, noise), distance(a, expected)
+        unit = spacing(np.abs(expected), np.float32)
+        errors = Errors(distance(a, expected), tolerance(expected, factor, noise), unit)
         before = self._ratio
-        self.see(what, error, allowed, spacing(np.abs(expected), np.float32), places)
+        self.see(what, errors, places)
         if self._ratio > before:
             inputs = [] if x is None or x.shape != a.shape else [x]
-            self._evidence = _shown(a, expected, error, allowed, inputs)
+            self._evidence = _shown(a, expected, errors, inputs)
 
-    def see(
-        self, what: str, error: Array, allowed: Array, unit: Array, places: Array | None = None
-    ) -> None:
-        """Take in errors and tolerances per element, and the size of an ULP there."""
-        if error.size == 0:
+    def see(self, what: str, errors: Errors, places: Array | None = None) -> None:
+        """Take in what a result is off."""
+        if errors.error.size == 0:
             return
-        with np.errstate(all="ignore"):
-            ratio = np.where(error == 0, 0.0, error / allowed)
-        at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
-        self._passed = self._passed and bool((error <= allowed).all())
-        if ratio[at] > self._ratio:
-            self._ratio = float(ratio[at])
-            self._facts = (float(error[at]), float(error[at] / unit[at]), float(allowed[at]))
+        used = errors.used
+        at = largest_at(used)
+        self._passed = self._passed and not errors.wrong.any()
+        if used[at] > self._ratio:
+            error, allowed, unit = (float(one[at]) for one in errors)
+            self._ratio, self._facts = float(used[at]), (error, error / unit, allowed)
             index = at if places is None else places[at[0]]
             self._note = f"{what} at {[int(one) for one in index]}"
 
@@ -285,13 +283,10 @@ class _Worst:
 
 
 def _shown(
-    a: Array, expected: Array, error: Array, allowed: Array, inputs: Sequence[Array]
+    a: Array, expected: Array, errors: Errors, inputs: Sequence[Array]
 ) -> tuple[tuple[str, str], ...]:
     """Return what shows that gradients are wrong: the worst one, its input, what all have."""
-    wrong = ~(error <= allowed)
-    with np.errstate(all="ignore"):
-        ratio = np.where(error == 0, 0.0, error / allowed)
-    at = np.unravel_index(int(np.argmax(ratio)), ratio.shape)
+    wrong, at = errors.wrong, largest_at(errors.used)
     common = pattern(wrong, inputs, ["x"] * len(inputs))
     return (
         ("got", f"{a[at]:.9g}"),

@@ -7,6 +7,7 @@ Where the tree is out of reach, or WGSL bounds nothing, 4 ULP are allowed.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.products.form import ProductForm
 from wgsl_kernels.bench.comparison import faults
-from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, states_bound
+from wgsl_kernels.bench.comparison.judging import bound_of, exact_of, mismatch, states_bound
 from wgsl_kernels.bench.intervals.running import on_intervals
 from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment.config import config
@@ -28,7 +29,7 @@ from wgsl_kernels.testing.gradients.evaluation import Array, outputs_of
 from wgsl_kernels.testing.inputs import call_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.bench.intervals.running import Range
@@ -45,21 +46,55 @@ OF_REFERENCE = 0.5
 
 
 @dataclass(frozen=True)
-class BoundedResults:
-    """What a kernel gave, and what it may have given.
+class Bounds:
+    """What results may be.
 
     Attributes:
-        found: Its results, each with its dtype.
         bounds: A bound for each result.
         words: Where the bounds come from.
         bounded: Where bounds are derived, for each result which elements the shader's own roundings
             keep finite and near, flat; None where nothing is known.
     """
 
-    found: list[tuple[str, Array]]
     bounds: list[Bound]
-    words: str
+    words: str = ""
     bounded: list[Array | None] = field(default_factory=list["Array | None"])
+
+
+@dataclass(frozen=True)
+class BoundedResults:
+    """What a kernel gave, and what it may have given.
+
+    Attributes:
+        found: Its results, each with its dtype.
+        derive: Gives the bounds, when they are first asked for.
+        least: What all results may be, whatever is derived; None where that is not known.
+    """
+
+    found: list[tuple[str, Array]]
+    derive: Callable[[], Bounds]
+    least: Bound | None = None
+
+    @functools.cached_property
+    def may(self) -> Bounds:
+        """What the results may be."""
+        return self.derive()
+
+    def is_equal_to(self, right: Sequence[Array] | None) -> bool:
+        """Say whether results have the bits of others."""
+        if right is None or len(right) != len(self.found):
+            return False
+        pairs = [(one, other) for (_, one), other in zip(self.found, right, strict=True)]
+        return all(
+            a.shape == b.shape and a.dtype == b.dtype != object and a.tobytes() == b.tobytes()
+            for a, b in pairs
+        )
+
+    def are_nearest(self, arrays: Sequence[Array], alternatives: Sequence[Sequence[Array]]) -> bool:
+        """Say whether results are right whatever is derived, as exact ones are that are rounded."""
+        if self.least is None or any(np.iscomplexobj(one) for _, one in self.found):
+            return False
+        return mismatch([self.least], arrays, self.found, alternatives) is None
 
 
 def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> BoundedResults:
@@ -68,31 +103,17 @@ def run_bounded(sample: Sample, tensors: Sequence[Tensor], backend: str) -> Boun
     That is what the sample states; if it states nothing, what the shaders of ``webgpu`` tell.
     """
     if backend == "webgpu" and not states_bound(sample):
-        try:
-            return run_derived(sample, tensors)
-        except Exception as error:
-            if not faults.note(error):
-                raise
-        failed = f"{PLAIN:g} ULP, as the check itself failed"
-        return replace(_run_plain(sample, tensors), words=failed)
-    plain = _run_plain(sample, tensors)
+        return run_derived(sample, tensors)
+    found = [(one.spec.dtype, one.numpy()) for one in outputs_of(call_of(sample), tensors)]
+    plain = Bounds([bound_of(sample)])
     if states_bound(sample) or backend != "cpu":
-        return plain
-    try:
-        other = _of_shader(sample, [one.numpy() for one in tensors])
-    except Exception as error:  # said where the shader runs
-        faults.note(error)
-        return plain
-    return BoundedResults(
-        plain.found, [either(one, ulp(PLAIN)) for one in other.bounds], other.words
-    )
+        return BoundedResults(found, lambda: plain)
 
+    def derive() -> Bounds:
+        other = _of_shader(sample, [one.numpy() for one in tensors]).may
+        return replace(other, bounds=[either(one, ulp(PLAIN)) for one in other.bounds])
 
-def _run_plain(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
-    """Run a sample on the active backend, with what it states, or 4 ULP."""
-    outputs = outputs_of(call_of(sample), tensors)
-    found = [(one.spec.dtype, one.numpy()) for one in outputs]
-    return BoundedResults(found, [bound_of(sample)], "")
+    return BoundedResults(found, lambda: faults.attempted(derive, plain), ulp(PLAIN))
 
 
 def run_derived(sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
@@ -111,15 +132,36 @@ def _of_shader(sample: Sample, arrays: Sequence[Array]) -> BoundedResults:
 
 
 def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) -> BoundedResults:
-    """Run a sample on webgpu, which is active, and derive what its results may be."""
+    """Run a sample on webgpu, which is active; what its results may be is derived if asked for."""
     found: list[tuple[str, Array]] = []
-    ranges: list[Range | None] = []
+    reads: list[int | None] = []
     with on_intervals(device) as seen, config.using(fusion="never", small_ops="device"):
         for one in outputs_of(call_of(sample), tensors):
-            before = len(seen.found)
+            before = seen.reads
             found.append((one.dtype, one.numpy()))
-            known = len(seen.found) == before + 1
-            ranges.append(seen.found[before] if known else None)
+            reads.append(before if seen.reads == before + 1 else None)
+
+    def derive() -> Bounds:
+        try:
+            seen.compute()
+            ranges = [None if at is None else seen.found[at] for at in reads]
+            return _bounds_of(sample, tensors, found, ranges, seen.reasons)
+        except Exception as error:
+            if not faults.note(error):
+                raise
+        return Bounds([ulp(PLAIN)], f"{PLAIN:g} ULP, as the check itself failed")
+
+    return BoundedResults(found, derive, ulp(OF_REFERENCE))
+
+
+def _bounds_of(
+    sample: Sample,
+    tensors: Sequence[Tensor],
+    found: Sequence[tuple[str, Array]],
+    ranges: Sequence[Range | None],
+    reasons: Sequence[str],
+) -> Bounds:
+    """Return bounds of results by what each may be on intervals, None where that is not known."""
     sums = _sums_of_product(sample, tensors) if None in ranges else None
     plain = ulp(PLAIN) if sums is None else either(offsets(sums, sums, OF_REFERENCE), ulp(PLAIN))
     bounds = [_bound_of(one, values, plain) for one, (_, values) in zip(ranges, found, strict=True)]
@@ -130,10 +172,10 @@ def run_on_intervals(device: Device, sample: Sample, tensors: Sequence[Tensor]) 
         if doubtful:
             words += f"; {PLAIN:g} ULP for {doubtful} elements that it does not bound"
     else:
-        reason = seen.reasons[0] if seen.reasons else "no shader ran"
+        reason = reasons[0] if reasons else "no shader ran"
         least = f"{PLAIN:g} ULP" if sums is None else f"sums of absolute terms, or {PLAIN:g} ULP"
         words = f"{least}, as the tree is out of reach: {reason}"
-    return BoundedResults(found, bounds, words, [_bounded(one) for one in ranges])
+    return Bounds(bounds, words, [_bounded(one) for one in ranges])
 
 
 def _bounded(range_: Range | None) -> Array | None:

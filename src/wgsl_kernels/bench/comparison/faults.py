@@ -6,13 +6,16 @@ import sys
 import traceback
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from wgsl_kernels.wgsl.errors.errors import WgslKernelsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
+
+_Given = TypeVar("_Given")
+_Other = TypeVar("_Other")
 
 _OWN = ("wgsl_kernels.bench", "wgsl_kernels.simulator")
 """Packages that no author's code is part of."""
@@ -32,9 +35,19 @@ def collecting() -> Iterator[list[str]]:
         _seen.reset(before)
 
 
-def is_own(error: BaseException) -> bool:
-    """Say whether the checks or the simulator raised an exception, not what they call."""
-    return bool(_place(error))
+def attempted(
+    run: Callable[[], _Given], otherwise: _Other, raising: type[Exception] = Exception
+) -> _Given | _Other:
+    """Return what ``run`` gives, or ``otherwise`` where it raises.
+
+    A case that a signature or NumPy refuses is none, and what a kernel raises is said where values
+    are compared; what the checks themselves raise is collected.
+    """
+    try:
+        return run()
+    except raising as error:  # a kernel may raise anything
+        note(error)
+        return otherwise
 
 
 def note(error: BaseException) -> bool:

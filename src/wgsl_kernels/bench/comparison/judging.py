@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from wgsl_kernels.engine.autodiff.double import double_precision
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.testing.bounds import contains, tolerance, ulp
-from wgsl_kernels.testing.closeness import spacing
+from wgsl_kernels.testing.closeness import largest_at, spacing
 from wgsl_kernels.testing.gradients.differences import distance
 from wgsl_kernels.testing.gradients.evaluation import (
     Array,
@@ -33,8 +33,7 @@ _NARROW = {"float64": "float32", "complex128": "complex64"}
 _DEFAULT_BOUND = ulp(4)
 
 
-@dataclass(frozen=True)
-class Errors:
+class Errors(NamedTuple):
     """What a result is off, per element.
 
     Attributes:
@@ -52,11 +51,11 @@ class Errors:
         """Which elements are outside of their interval."""
         return np.asarray(~(self.error <= self.allowed))
 
-    def worst(self) -> tuple[int, ...]:
-        """Return the index of the element that is furthest outside, or nearest to its limit."""
+    @property
+    def used(self) -> Array:
+        """The part of what it may be off that each element is off, above 1 where it is wrong."""
         with np.errstate(all="ignore"):
-            ratio = np.where(self.error == 0, 0.0, self.error / self.allowed)
-        return tuple(int(one) for one in np.unravel_index(int(np.argmax(ratio)), ratio.shape))
+            return np.where(self.error == 0, 0.0, self.error / self.allowed)
 
 
 @dataclass(frozen=True)
@@ -232,11 +231,7 @@ def mismatch(
 def _nearest(one: Errors, two: Errors) -> Errors:
     """Return, per element, that of two comparisons which is right, or less wrong."""
     first = ~one.wrong | (two.wrong & (one.error <= two.error))
-    pick = (
-        np.where(first, a, b)
-        for a, b in ((one.error, two.error), (one.allowed, two.allowed), (one.unit, two.unit))
-    )
-    return Errors(*pick)
+    return Errors(*(np.where(first, a, b) for a, b in zip(one, two, strict=True)))
 
 
 def _worst(
@@ -249,7 +244,7 @@ def _worst(
 ) -> Mismatch:
     wrong = errors.wrong
     error = np.where(wrong, errors.error, -1.0)
-    at = tuple(int(one) for one in np.unravel_index(int(np.argmax(error)), error.shape))
+    at = largest_at(error)
     return Mismatch(
         what,
         at,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,36 @@ FEW = 1e-3
 """The share of integers made of floats that may be wrong: roundings decide beside a boundary."""
 
 
+@dataclass(frozen=True)
+class HeldResults:
+    """Results that are held against exact ones.
+
+    Attributes:
+        sample: What was run; one that states a bound is held to that.
+        arrays: Its inputs.
+        run: What it gave, and may have given.
+        alternatives: The exact results, and others that are as right.
+    """
+
+    sample: Sample
+    arrays: Sequence[Array]
+    run: BoundedResults
+    alternatives: Sequence[Sequence[Array]]
+
+    @property
+    def exact(self) -> Sequence[Array]:
+        """The exact results."""
+        return self.alternatives[0]
+
+    def are_right(self, left_out: Sequence[Array]) -> bool:
+        """Say whether all are right but those elements that are left out."""
+        found = [
+            (dtype, np.where(at, exact, values).astype(values.dtype))
+            for (dtype, values), at, exact in zip(self.run.found, left_out, self.exact, strict=True)
+        ]
+        return mismatch(self.run.may.bounds, self.arrays, found, self.alternatives) is None
+
+
 def may_fall_either_way(arrays: Sequence[Array], wrong: Mismatch) -> bool:
     """Say whether very few integers are wrong that are made of floats, as by rounding."""
     is_whole = np.asarray(wrong.got).dtype.kind in "iu"
@@ -33,39 +64,31 @@ def may_fall_either_way(arrays: Sequence[Array], wrong: Mismatch) -> bool:
     return is_whole and is_of_floats and wrong.count < FEW * wrong.size
 
 
-def is_wrong_though_bounded(
-    sample: Sample, arrays: Sequence[Array], alternatives: Sequence[Sequence[Array]]
-) -> bool:
+def is_wrong_though_bounded(held: HeldResults) -> bool:
     """Say whether an element is wrong that the shader's own roundings keep finite and near."""
-    with only("webgpu", sample):
-        run = run_derived(sample, tensors_for(arrays))
+    with only("webgpu", held.sample):
+        run = run_derived(held.sample, tensors_for(held.arrays))
     found = [
         (dtype, np.where(_shaped(at, exact), values, exact))
-        for (dtype, values), at, exact in zip(run.found, run.bounded, alternatives[0], strict=True)
+        for (dtype, values), at, exact in zip(run.found, run.may.bounded, held.exact, strict=True)
     ]
-    return mismatch(run.bounds, arrays, found, alternatives) is not None
+    return mismatch(run.may.bounds, held.arrays, found, held.alternatives) is not None
 
 
-def is_within_sums(
-    sample: Sample,
-    arrays: Sequence[Array],
-    run: BoundedResults,
-    alternatives: Sequence[Sequence[Array]],
-) -> bool:
+def is_within_sums(held: HeldResults) -> bool:
     """Say whether results are as far off as sums of their terms may be, where these cancel.
 
     That is n u / (1 - n u) times the sum of the terms' absolute values, which the exact results for
     absolute inputs are of sums and products; where that overflows, a right sum does, too.
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.5.
     """
-    try:
-        sizes = exact_of(sample, [np.abs(one) if one.dtype.kind == "f" else one for one in arrays])
-    except Exception as error:  # absolute values are refused
-        faults.note(error)
+    positive = [np.abs(one) if one.dtype.kind == "f" else one for one in held.arrays]
+    sizes = faults.attempted(lambda: exact_of(held.sample, positive), None)
+    if sizes is None:
         return False
-    count = max((one.size for one in arrays), default=0)
+    count = max((one.size for one in held.arrays), default=0)
     left_out: list[Array] = []
-    for (_, values), exact, size in zip(run.found, alternatives[0], sizes, strict=True):
+    for (_, values), exact, size in zip(held.run.found, held.exact, sizes, strict=True):
         if values.dtype.kind != "f" or size.shape != exact.shape:
             return False
         info = np.finfo(values.dtype)
@@ -73,7 +96,7 @@ def is_within_sums(
         with np.errstate(all="ignore"):
             near = np.abs(values.astype(np.float64) - exact) <= off / (1 - off) * np.abs(size)
         left_out.append(near | ~(np.abs(size) <= float(info.max)))
-    return _are_right_but(left_out, arrays, run, alternatives)
+    return held.are_right(left_out)
 
 
 GROSS = 2.0**-7
@@ -84,33 +107,26 @@ TINY = 1e-30
 """Results below which float32 has no digits that count."""
 
 
-def is_unsettled(
-    sample: Sample,
-    arrays: Sequence[Array],
-    run: BoundedResults,
-    alternatives: Sequence[Sequence[Array]],
-) -> bool:
+def is_unsettled(held: HeldResults) -> bool:
     """Say whether all wrong elements change with the last digits of the inputs.
 
     Roundings may then make as much; whole results, as places, change with more of these digits.
     """
-    if not any(one.dtype.kind == "f" for one in arrays):
+    if not any(one.dtype.kind == "f" for one in held.arrays):
         return False
-    exact = alternatives[0]
-    try:
-        near, far = (exact_of(sample, beside(arrays, part)) for part in (0.0, COARSE))
-    except Exception as error:  # numbers beside those of a domain are refused
-        faults.note(error)
+    given = [beside(held.arrays, part) for part in (0.0, COARSE)]
+    found = faults.attempted(lambda: [exact_of(held.sample, one) for one in given], None)
+    if found is None:  # numbers beside those of a domain are refused
         return False
     left_out: list[Array] = []
-    for (_, values), one, other, coarse in zip(run.found, exact, near, far, strict=True):
+    for (_, values), one, other, coarse in zip(held.run.found, held.exact, *found, strict=True):
         if one.dtype.kind in "biu":
             found, meant, moved = (each.astype(np.float64) for each in (values, one, coarse))
             is_near = np.abs(found - meant) <= GROSS * np.abs(meant)
             left_out.append(is_near | (np.abs(moved - meant) > GROSS * np.abs(meant)))
         else:
             left_out.append(~is_calm(one, other, 1.0))
-    return _are_right_but(left_out, arrays, run, alternatives)
+    return held.are_right(left_out)
 
 
 def beside(arrays: Sequence[Array], part: float = 0.0) -> tuple[Array, ...]:
@@ -133,22 +149,24 @@ def is_calm(exact: Array, beside: Array, least: float) -> Array:
     return np.asarray((np.abs(exact - beside) <= GROSS / 8 * size) & (size > TINY))
 
 
-def is_of_infinities(
-    arrays: Sequence[Array], run: BoundedResults, alternatives: Sequence[Sequence[Array]]
-) -> bool:
+def is_of_infinities(held: HeldResults) -> bool:
     """Say whether all wrong elements are infinite where infinities cancel to NaN by another order.
 
     What comes of ∞ - ∞ depends on which partial sums a formula has.
     """
-    if any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
+    if _has_nan(held.arrays):
         return False
     meant = [
         np.isnan(exact) & np.isinf(values)
         if values.dtype.kind == "f" and values.shape == exact.shape
         else np.zeros(exact.shape, bool)
-        for (_, values), exact in zip(run.found, alternatives[0], strict=True)
+        for (_, values), exact in zip(held.run.found, held.exact, strict=True)
     ]
-    return any(one.any() for one in meant) and _are_right_but(meant, arrays, run, alternatives)
+    return any(one.any() for one in meant) and held.are_right(meant)
+
+
+def _has_nan(arrays: Sequence[Array]) -> bool:
+    return any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays)
 
 
 FEWEST = 16
@@ -163,13 +181,7 @@ UNKNOWN = (
 )
 
 
-def is_unknown(
-    sample: Sample,
-    arrays: Sequence[Array],
-    run: BoundedResults,
-    exact: Sequence[Array],
-    wide: Callable[[], Sequence[Array | None] | None],
-) -> bool:
+def is_unknown(held: HeldResults, wide: Callable[[], Sequence[Array | None] | None]) -> bool:
     """Say whether wrong elements are such as no bound is known of, and may be right.
 
     They are off by no more than as many roundings of the largest number there as a sum along the
@@ -177,13 +189,11 @@ def is_unknown(
     Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd edition, section 3.1.
 
     Args:
-        sample: What was run; one that states a bound is held to that.
-        arrays: Its inputs.
-        run: What it gave, and may have given.
-        exact: The exact results.
+        held: The results.
         wide: Gives what the text gives in float64; None where that is not known.
     """
-    if states_bound(sample) or len(exact) != len(run.found):
+    arrays, run, exact = held.arrays, held.run, held.exact
+    if states_bound(held.sample) or len(exact) != len(run.found):
         return False
     longest = max((length for one in (*arrays, *exact) for length in one.shape), default=0)
     off = max(longest, FEWEST) * UNIT
@@ -192,11 +202,11 @@ def is_unknown(
     for number, (expected, (dtype, values)) in enumerate(zip(exact, run.found, strict=True)):
         if dtype != "float32" or values.shape != expected.shape:
             return False
-        known = run.bounded[number] if number < len(run.bounded) else None
+        known = run.may.bounded[number] if number < len(run.may.bounded) else None
         size = np.full(expected.shape, off / (1 - off) * max(given, _largest(expected)))
         allowed.append(np.where(_shaped(known, expected), 0.0, size))
     bounds = [
-        either(offsets(one, one, 0.0), run.bounds[min(number, len(run.bounds) - 1)])
+        either(offsets(one, one, 0.0), run.may.bounds[min(number, len(run.may.bounds) - 1)])
         for number, one in enumerate(allowed)
     ]
     if mismatch(bounds, arrays, run.found, [exact]) is not None:
@@ -224,36 +234,27 @@ def _shaped(at: Array | None, exact: Array) -> Array:
     return at.reshape(exact.shape) & np.isfinite(exact)
 
 
-def is_reached(
-    sample: Sample,
-    arrays: Sequence[Array],
-    run: BoundedResults,
-    alternatives: Sequence[Sequence[Array]],
-) -> bool:
+def is_reached(held: HeldResults) -> bool:
     """Say whether all wrong elements are such as NaN reaches, or come of infinities as NaN.
 
     NaN reaches what the exact results are others of, where numbers stand in its place, and along
     one axis what is computed with these, as a row is that is sorted. Where NaN alone is wrong, and
     the exact results have numbers for it, these are meant.
     """
-    meant = [_numbers_for_nan(one, arrays) for one in alternatives[0]]
-    if _are_right_but(meant, arrays, run, alternatives):
+    if held.are_right([_numbers_for_nan(one, held.arrays) for one in held.exact]):
         return False
-    try:
-        first, *others = [
-            exact_of(sample, _with_numbers(sample, arrays, part)) for part in (0.0, 0.37, 1.0)
-        ]
-    except Exception as error:  # a number that the kernel refuses
-        faults.note(error)
+    filled = [_with_numbers(held.sample, held.arrays, part) for part in (0.0, 0.37, 1.0)]
+    found = faults.attempted(lambda: [exact_of(held.sample, one) for one in filled], None)
+    if found is None:  # a number that the kernel refuses
         return False
     changed = [
         np.logical_or.reduce([~equal_or_nan(one, another) for another in rest])
-        for one, *rest in zip(first, *others, strict=True)
+        for one, *rest in zip(*found, strict=True)
     ]
-    if not any(one.dtype.kind == "f" and np.isnan(one).any() for one in arrays):
-        changed = [np.isnan(one) & at for one, at in zip(alternatives[0], changed, strict=True)]
+    if not _has_nan(held.arrays):
+        changed = [np.isnan(one) & at for one, at in zip(held.exact, changed, strict=True)]
     axes = range(max((one.ndim for one in changed), default=0))
-    return any(_are_right_but(at, arrays, run, alternatives) for at in _spread(changed, axes))
+    return any(map(held.are_right, _spread(changed, axes)))
 
 
 def _numbers_for_nan(exact: Array, arrays: Sequence[Array]) -> Array:
@@ -272,19 +273,6 @@ def _spread(changed: Sequence[Array], axes: Sequence[int]) -> Iterator[list[Arra
         yield [
             one | one.any(axis=axis, keepdims=True) if axis < one.ndim else one for one in changed
         ]
-
-
-def _are_right_but(
-    left_out: Sequence[Array],
-    arrays: Sequence[Array],
-    run: BoundedResults,
-    alternatives: Sequence[Sequence[Array]],
-) -> bool:
-    found = [
-        (dtype, np.where(at, exact, values).astype(values.dtype))
-        for (dtype, values), at, exact in zip(run.found, left_out, alternatives[0], strict=True)
-    ]
-    return mismatch(run.bounds, arrays, found, alternatives) is None
 
 
 def _with_numbers(sample: Sample, arrays: Sequence[Array], part: float) -> list[Array]:

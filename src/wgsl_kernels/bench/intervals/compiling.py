@@ -9,13 +9,14 @@ import numpy as np
 
 from wgsl_kernels.bench.intervals import values
 from wgsl_kernels.bench.intervals.memory import IntervalWords
-from wgsl_kernels.bench.intervals.numbers import Number, convert, exact, rounded, spacing
+from wgsl_kernels.bench.intervals.numbers import Number, convert, exact, rounded
 from wgsl_kernels.bench.intervals.run import IntervalRun
 from wgsl_kernels.simulator.domains import Domain
 from wgsl_kernels.simulator.expressions import ABSTRACT
 from wgsl_kernels.simulator.module import ModuleCompiler
 from wgsl_kernels.simulator.statements import FunctionCompiler
 from wgsl_kernels.simulator.subgroups import Subgroups
+from wgsl_kernels.testing.closeness import spacing
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.types.kinds import (
     U32,
@@ -141,7 +142,7 @@ def _meant(text: str, value: float, kind: str) -> Number:
         unit = 0.5 * 10.0 ** (int(power or 0) - len(mantissa.partition(".")[2]))
     if not is_cut:
         return exact(kind, value) if kind == "AbstractFloat" else near
-    error = max(unit, 0.5 * float(spacing(np.asarray(value))))
+    error = max(unit, 0.5 * float(spacing(np.abs(np.asarray(value)), np.float32)))
     return Number("f32", near.v, np.asarray(value - error), np.asarray(value + error))
 
 

@@ -98,7 +98,7 @@ def _params(dispatch: Dispatch, params: bytes) -> IntervalWords:
     words = IntervalWords(np.frombuffer(params, np.uint32))
     facts: Mapping[str, Any] = dispatch.params.facts
     for field in dispatch.module.composed.fields:
-        value = facts.get(field.fact)
+        value = facts.get(field.offer.fact)
         if field.scalar != "f32" or field.slots != 1 or type(value) is not float:
             continue
         at = np.array([field.offset // 4])

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.testing.closeness import spacing
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -107,9 +109,11 @@ def between(kind: str, v: Array, low: Array, high: Array) -> Number:
 def rounded(v: Array, low: Array, high: Array) -> Number:
     """Return an f32 that is rounded to either neighbour; a subnormal may become 0."""
     if low is v and high is v:
-        below, above = _neighbours(v)
-        if _equal(below, v) and _equal(above, v) and not _any_tiny(v):
+        with np.errstate(all="ignore"):
+            near = v.astype(F32)
+        if _equal(near, v) and not _any_tiny(v):
             return Number("f32", v, v, v)
+        below, above = _neighbours(v)
         return Number("f32", v, _flushed_down(below), _flushed_up(above))
     return Number("f32", v, _flushed_down(_neighbours(low)[0]), _flushed_up(_neighbours(high)[1]))
 
@@ -145,13 +149,6 @@ def _flushed_up(high: Array) -> Array:
     return np.where((high < 0) & (high > -TINY), 0.0, high)
 
 
-def spacing(x: Array) -> Array:
-    """Return the unit in the last place of an f32."""
-    with np.errstate(all="ignore"):
-        size = np.clip(np.nan_to_num(np.abs(x), nan=1.0), TINY, MAX)
-        return np.asarray(2.0 ** (np.floor(np.log2(size)) - 23))
-
-
 def widened(number: Number, error: Array | float) -> Number:
     """Return a number that may be off by ``error`` more on each side, as an f32."""
     with np.errstate(all="ignore"):
@@ -163,7 +160,7 @@ def widened(number: Number, error: Array | float) -> Number:
 def within_ulp(number: Number, ulps: Array | float) -> Number:
     """Return a number that may be off by so many units in the last place of its bounds."""
     with np.errstate(all="ignore"):
-        largest = np.maximum(spacing(number.low), spacing(number.high))
+        largest = np.maximum(*(spacing(np.abs(one), F32) for one in (number.low, number.high)))
         return widened(number, np.asarray(ulps) * largest)
 
 

@@ -94,9 +94,8 @@ class IntervalRun(Run):
         self.taint(mask, condition.doubt)
         return condition.v
 
-    def rounds(self, begin: int) -> Iterator[None]:
-        for _ in range(MOST_ROUNDS):
-            yield
+    def rounds(self, begin: int, most: int) -> Iterator[int]:
+        yield from range(MOST_ROUNDS)
         raise OutOfReachError("a loop of many rounds")
 
     # Parts of variables.

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.bench.intervals.dispatches import run_on_intervals
 from wgsl_kernels.bench.intervals.memory import IntervalWords
 from wgsl_kernels.bench.intervals.numbers import OutOfReachError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.recorder import Bytes
     from wgsl_kernels.bench.intervals.numbers import Array
     from wgsl_kernels.wgsl.syntax.places import Place
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
@@ -63,15 +66,25 @@ class Ranges:
     """What a block's reads may give.
 
     Attributes:
+        reads: How many there are.
         found: For each read, in order, what it may give; None where that is out of reach.
         reasons: What was out of reach.
         names: What names in shaders may be, by where their authors declare them; None where
             nobody asks.
+        later: What computes all of that.
     """
 
+    reads: int = 0
     found: list[Range | None] = field(default_factory=list["Range | None"])
     reasons: list[str] = field(default_factory=list[str])
     names: dict[Place, tuple[float, float]] | None = None
+    later: list[Callable[[], object]] = field(default_factory=list["Callable[[], object]"])
+
+    def compute(self) -> None:
+        """Compute what has not been computed yet."""
+        later, self.later = self.later, []
+        for compute in later:
+            compute()
 
     def note(self, source_map: SourceMap, noted: Mapping[int, tuple[float, float]]) -> None:
         """Note what names in a composed text may be, beside what they were before."""
@@ -90,38 +103,42 @@ class _BlockBuffers:
     def __init__(self, device: Device) -> None:
         self.device = device
         self.words: dict[int, IntervalWords | None] = {}
-        self.storages: list[Storage] = []  # alive, so that none takes another's place
+        self.storages: dict[int, Storage] = {}  # alive, so that none takes another's place
         self.is_refined = False
 
-    def see(self, storages: Sequence[Storage]) -> None:
-        """Have the words of buffers, as they are at first sight; None of one that is large."""
-        new = {id(one): one for one in storages if id(one) not in self.words}
-        self.storages += new.values()
+    def see(self, storages: Sequence[Storage]) -> dict[int, Bytes | None]:
+        """Return the bytes of buffers, as they are at first sight; None of one that is large."""
+        new = {id(one): one for one in storages if id(one) not in self.storages}
+        self.storages |= new
         sizes = {key: one.capacity // 4 * 4 for key, one in new.items()}
-        self.words |= dict.fromkeys(new)
         small = [key for key, nbytes in sizes.items() if nbytes <= MOST_BYTES]
         found = self.device.peek([(new[key], sizes[key]) for key in small]) if small else []
-        for key, raw in zip(small, found, strict=True):
-            self.words[key] = IntervalWords(raw.view(np.uint32))
+        return {**dict.fromkeys(new), **dict(zip(small, found, strict=True))}
 
-    def forget(self, storage: Storage) -> None:
-        """Look at a buffer anew, which the host wrote."""
-        self.words.pop(id(storage), None)
-
-    def lose(self, storages: Sequence[Storage], ready: Ready) -> None:
+    def lose(self, keys: Sequence[int], ready: Ready) -> None:
         """Know nothing any more of what a dispatch writes."""
         assert ready.origin is not None
-        for one, binding in zip(storages, ready.origin[1].bindings, strict=True):
+        for key, binding in zip(keys, ready.origin[1].bindings, strict=True):
             if binding.access != "read":
-                self.words[id(one)] = None
+                self.words[key] = None
 
-    def run(self, ready: Ready, storages: Sequence[Storage], ranges: Ranges) -> str:
-        """Compute a dispatch, and return why it cannot be computed."""
+    def run(
+        self, ready: Ready, keys: Sequence[int], new: Mapping[int, Bytes | None], ranges: Ranges
+    ) -> None:
+        """Compute a dispatch on buffers, some of which are new; tell why it cannot be computed."""
+        for key, raw in new.items():
+            self.words[key] = None if raw is None else IntervalWords(raw.view(np.uint32))
+        reason = self._run(ready, keys, ranges)
+        if reason:
+            ranges.reasons.append(reason)
+            self.lose(keys, ready)
+
+    def _run(self, ready: Ready, keys: Sequence[int], ranges: Ranges) -> str:
         assert ready.origin is not None
         dispatch = ready.origin[1]
         buffers: list[tuple[IntervalWords, int, int]] = []
-        for one, (first, nbytes) in zip(storages, ready.fitting.ranges, strict=True):
-            words = self.words[id(one)]
+        for key, (first, nbytes) in zip(keys, ready.fitting.ranges, strict=True):
+            words = self.words[key]
             if words is None:
                 return "a buffer of which nothing is known"
             buffers.append((words, first, nbytes))
@@ -134,9 +151,9 @@ class _BlockBuffers:
             return str(error)
         return ""
 
-    def seen(self, storage: Storage, offset: int, nbytes: int) -> Range | None:
+    def seen(self, key: int, offset: int, nbytes: int) -> Range | None:
         """Return what a read of a buffer may give."""
-        words = self.words.get(id(storage))
+        words = self.words.get(key)
         if words is None or nbytes % 4:
             return None
         part = words.part(offset // 4, (offset + nbytes) // 4).floats()
@@ -147,38 +164,32 @@ class _BlockBuffers:
 
 @contextmanager
 def on_intervals(device: Device, *, names: bool = False) -> Iterator[Ranges]:
-    """Compute all dispatches of a block on intervals, too, and tell what its reads may give.
+    """Note all dispatches of a block, so that they can be computed on intervals, too.
 
-    With ``names`` also what the names in its shaders may be.
+    That tells what its reads may give, and with ``names`` what the names in its shaders may be.
     """
     kept, ranges = _BlockBuffers(device), Ranges(names={} if names else None)
-    own = vars(device)
+    plain = device.run
 
     def run(ready: Ready, storages: Sequence[Storage]) -> None:
         if ready.origin is None or not ready.work:
             plain(ready, storages)
             return
-        kept.see(storages)
+        new = kept.see(storages)
         plain(ready, storages)
-        reason = kept.run(ready, storages, ranges)
-        if reason:
-            ranges.reasons.append(reason)
-            kept.lose(storages, ready)
+        ranges.later.append(partial(kept.run, ready, [*map(id, storages)], new, ranges))
 
     def read(storage: Storage, offset: int, nbytes: int) -> Any:
-        ranges.found.append(kept.seen(storage, offset, nbytes))
+        ranges.reads += 1
+        key = id(storage)
+        ranges.later.append(lambda: ranges.found.append(kept.seen(key, offset, nbytes)))
         return type(device).read(device, storage, offset, nbytes)
 
     def upload(storage: Storage, offset: int, data: Any) -> None:
-        kept.forget(storage)
+        kept.storages.pop(id(storage), None)  # which is looked at anew
+        ranges.later.append(partial(kept.words.pop, id(storage), None))
         type(device).upload(device, storage, offset, data)
 
-    with device.lock:
-        plain = device.run
-        own.update(run=run, read=read, upload=upload)
-    try:
+    with with_methods(device, run=run, read=read, upload=upload):
         yield ranges
-    finally:
-        with device.lock:
-            for name in ("run", "read", "upload"):
-                own.pop(name, None)
+    kept.storages.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,15 +21,7 @@ def as_kind(kind: str, value: Any) -> Any:
     return convert(value, kind) if value.kind.startswith("Abstract") else value
 
 
-def written(mask: Any, new: Any, old: Any) -> Any:
-    """Return ``new`` where ``mask`` holds and ``old`` elsewhere."""
-    if mask is True or old is None or new is old:
-        return new
-    if mask is False:
-        return old
-    if isinstance(new, list):
-        return [written(mask, a, b) for a, b in zip(new, old, strict=True)]
-    return where(mask, new, old)
+written = partial(masks.written, choose=where)
 
 
 def part_of(value: Sequence[Any], index: Any) -> Any:
@@ -44,16 +37,8 @@ def part_of(value: Sequence[Any], index: Any) -> Any:
 
 def with_part(value: Any, path: Sequence[Any], new: Any, mask: Any) -> Any:
     """Return a value with another part where ``mask`` holds: ``path`` leads to it by indices."""
-    if not path:
-        return written(mask, new, value)
-    at, rest, found = getattr(path[0], "v", path[0]), path[1:], list(value)
-    if np.ndim(at) == 0:
-        if 0 <= int(at) < len(found):
-            found[int(at)] = with_part(found[int(at)], rest, new, mask)
-        return found
-    for number, one in enumerate(found):
-        found[number] = with_part(one, rest, new, masks.narrowed(mask, at == number))
-    return found
+    indices = [getattr(one, "v", one) for one in path]
+    return masks.with_part(value, indices, new, mask, choose=where)
 
 
 class IntervalCell(masks.Cell):

@@ -9,10 +9,11 @@ import numpy as np
 
 from wgsl_kernels.bench.checking import cases, right, sizes, specials
 from wgsl_kernels.bench.checking.subject import Subject
-from wgsl_kernels.bench.comparison.judging import exact_of
+from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.step import stepped_call
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.testing.closeness import largest_at
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 from wgsl_kernels.testing.stepping.text import shown
 
@@ -79,7 +80,8 @@ def stepped_case(case: Case, wanted: Wanted) -> Trace:
     """Return the trace of an invocation of a case; it notes what is right where that is known."""
     call = called(call_of(case.sample), tensors_for(case.arrays))
     at: Any = wanted.at or None
-    right = _right(case) if wanted.is_element else []
+    # nothing where there is no kernel on cpu, or it refuses the case
+    right = faults.attempted(lambda: case.exact, []) if wanted.is_element else []
     got = [one.numpy() for one in call.outputs] if right else []
     if at is None and right:
         written = next((n for n, name in enumerate(call.names()) if name), len(right))
@@ -97,13 +99,6 @@ def stepped_case(case: Case, wanted: Wanted) -> Trace:
     return trace
 
 
-def _right(case: Case) -> list[np.ndarray[Any, Any]]:
-    try:
-        return exact_of(case.sample, case.arrays)
-    except Exception:  # there is no kernel on cpu, or it refuses the case
-        return []
-
-
 def furthest(got: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> tuple[int, ...] | None:
     """Return where a result is furthest from what is right, None where they cannot be compared."""
     if got.shape != right.shape or got.dtype == object or not got.size:
@@ -113,4 +108,4 @@ def furthest(got: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> tuple[in
     off = np.where(
         (got != got) & (right != right) | (got == right), 0.0, np.nan_to_num(off, nan=np.inf)
     )
-    return tuple(int(one) for one in np.unravel_index(int(np.argmax(off)), off.shape))
+    return largest_at(off)

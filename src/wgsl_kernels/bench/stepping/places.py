@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.backends.webgpu.composing.text.composed import is_kernels_own
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.program import ShaderModule
     from wgsl_kernels.wgsl.syntax.places import Place, Span, Text
-
-_SHARED = ("templates/", "tensors/", "lib/", "operands/", "families/", "lowering/")
-"""The folders of the package's shaders that are no kernel's own."""
 
 _LIBRARY = ("lib/", "templates/any_kernel")
 """Where functions are that kernels call as they call WGSL's own."""
@@ -68,9 +65,7 @@ class AuthorsText:
 
     def is_own(self, file: str) -> bool:
         """Say whether a file is the kernel's own."""
-        if file == COMPOSED:
-            return False
-        return not file.startswith(_SHARED) if self._is_ours else not is_ours(file)
+        return is_kernels_own(file, by_us=self._is_ours)
 
     def is_shared_function(self, span: Span) -> bool:
         """Say whether a function is of the package's library, or made by the composer."""

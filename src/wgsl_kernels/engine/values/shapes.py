@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.values.attributes import integer, integers
 from wgsl_kernels.engine.values.dtypes import BYTES
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,7 +108,7 @@ def normalize_axes(kernel: str, axis: Any, ndim: int, name: str = "axis") -> tup
     given = integers(kernel, name, axis)
     axes = sorted(normalize_axis(kernel, one, ndim, name) for one in given)
     if len(set(axes)) != len(axes):
-        raise ArgumentError(f"{kernel}: {name} is {axis!r}; each axis may stand only once.")
+        raise ArgumentError(f"{kernel}: {name} is {shown(axis)}; each axis may stand only once.")
     return tuple(axes)
 
 

@@ -11,6 +11,7 @@ from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.values.attributes import text
 from wgsl_kernels.engine.values.shapes import lengths, show
 from wgsl_kernels.ops.convolution.conv import conv2d, conv2d_transpose
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +129,9 @@ def _options(
         sides[_WIDTH[data_format]] = (pad, pad)
         given = pad if isinstance(pad, (tuple, list)) else sides
         if len(given) != 3:
-            raise ArgumentError(f"{name}: pad is {pad!r}; want (before, after) for three axes.")
+            raise ArgumentError(
+                f"{name}: pad is {shown(pad)}; want (before, after) for three axes."
+            )
         row = _WIDTH[data_format]
         pad = (*given[:row], (0, 0), *given[row:])
     return {

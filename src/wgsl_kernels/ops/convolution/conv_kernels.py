@@ -24,17 +24,20 @@ from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, is_row_major, ro
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
+    ProductCut,
     declare_product,
+    in_parts,
+    is_above_limit,
     is_vec4_along,
     multiply,
 )
-from wgsl_kernels.backends.webgpu.products.parts import ProductCut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,
     VEC4_KN,
     VEC4_MN,
     VEC4_N,
+    VEC4_N_TO_SCALARS,
     Product,
     Vec4Axes,
 )
@@ -240,8 +243,10 @@ def _cut(
 
 def _forward_layout(x: GpuArray, filter: GpuArray, sliding: Sliding, groups: int) -> Vec4Axes:
     """Return what the layouts of images and filter allow."""
-    if sliding.is_channels_first or filter.shape[-1] // groups % 4:
+    if filter.shape[-1] // groups % 4:
         return STRIDED
+    if sliding.is_channels_first:
+        return VEC4_N_TO_SCALARS
     return VEC4_KN if is_vec4_along(x, -1) and _is_vec4(filter.shape[-2]) else VEC4_N
 
 

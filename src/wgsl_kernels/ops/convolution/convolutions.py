@@ -24,6 +24,7 @@ from wgsl_kernels.ops.linear_algebra.activations import (
     finished,
     needs_sum,
 )
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -220,7 +221,7 @@ def _shape_of(kind: Convolution, kernel: str, name: str, shape: Sequence[int]) -
     count = len(kind.data_format)
     lengths: tuple[Any, ...] = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if len(lengths) != count or not all(type(one) is int and one >= 0 for one in lengths):
-        raise ArgumentError(f"{kernel}: {name} is {shape!r}; want {COUNTS[count]} lengths.")
+        raise ArgumentError(f"{kernel}: {name} is {shown(shape)}; want {COUNTS[count]} lengths.")
     return lengths
 
 

@@ -13,6 +13,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.values.dtypes import is_float
 from wgsl_kernels.engine.values.shapes import require_dtype, require_rank, show
 from wgsl_kernels.ops.images.resampling import LARGEST
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +69,7 @@ def check_word(kernel: str, name: str, value: str, known: Sequence[str]) -> None
     """
     if value not in known:
         want = " or ".join(repr(one) for one in known)
-        raise ArgumentError(f"{kernel}: {name} is {value!r}; want {want}.")
+        raise ArgumentError(f"{kernel}: {name} is {shown(value)}; want {want}.")
 
 
 def check_fill(kernel: str, name: str, image: Spec, *numbers: float) -> None:

@@ -15,11 +15,13 @@ from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, row_major
 from wgsl_kernels.backends.webgpu.control.parts import excess, excess_of, outermost, widest
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.products.dispatching import (
+    ProductCut,
     declare_product,
+    in_parts,
+    is_above_limit,
     is_vec4_contiguous,
     multiply,
 )
-from wgsl_kernels.backends.webgpu.products.parts import ProductCut, in_parts, is_above_limit
 from wgsl_kernels.backends.webgpu.products.tilings import (
     STRIDED,
     VEC4_KK,

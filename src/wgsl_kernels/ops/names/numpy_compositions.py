@@ -19,6 +19,7 @@ from wgsl_kernels.ops.names import compositions
 from wgsl_kernels.ops.reductions import extremes, reduce, scan
 from wgsl_kernels.ops.shapes import creation, joining, moving, ranges
 from wgsl_kernels.ops.shapes import shape as shapes
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -88,7 +89,7 @@ def _quantile(
         return NotImplemented
     x, many = _floats(a), np.asarray(q, np.float64)
     if many.size and not (many.min() >= 0 and many.max() <= 1):
-        raise ArgumentError(f"quantile: q is {q!r}; want numbers in [0, 1].")
+        raise ArgumentError(f"quantile: q is {shown(q)}; want numbers in [0, 1].")
     rank = x.ndim
     rows = _flat(x) if axis is None else moving.moveaxis(x, axis, -1)
     if rows.shape[-1] == 0:
@@ -134,7 +135,7 @@ def _histogram(
             raise ArgumentError(f"histogram: bins is {bins}; want at least 1.")
         low, high = _ends(x) if range is None else range
         if range is not None and not low <= high:
-            raise ArgumentError(f"histogram: range is {range!r}; want its ends in order.")
+            raise ArgumentError(f"histogram: range is {shown(range)}; want its ends in order.")
         wider = logical.where(compare.equal(low, high), 0.5, 0.0)
         low, high = low - wider, high + wider
         grid = ranges.arange(bins + 1) / bins
@@ -142,7 +143,7 @@ def _histogram(
     else:
         edges = _floats(bins)
         if not isinstance(bins, Tensor) and np.any(np.diff(np.asarray(bins, np.float64)) < 0):
-            raise ArgumentError(f"histogram: bins is {bins!r}; want edges that do not fall.")
+            raise ArgumentError(f"histogram: bins is {shown(bins)}; want edges that do not fall.")
     count = edges.shape[0] - 1
     last = edges[count]
     at = ordered.searchsorted(edges, x, side="right") - 1

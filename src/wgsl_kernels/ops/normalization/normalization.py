@@ -22,9 +22,10 @@ from wgsl_kernels.engine.values.shapes import broadcast_shapes, normalize_axis, 
 from wgsl_kernels.ops.elementwise import unary
 from wgsl_kernels.ops.linear_algebra.activations import broadcast_view
 from wgsl_kernels.ops.reductions import reduce, statistics
+from wgsl_kernels.ops.shapes.shape import reshaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
@@ -141,6 +142,10 @@ def _batch_norm_webgpu(
     if channels % 4 == 0 and all(one is None or one.shape == (channels,) for one in given.values()):
         _by_channels(gpu, x, given, y, variance_epsilon)
         return y
+    planes = _planes_of(x, given.values())
+    if planes is not None:
+        _by_planes(gpu, x, given, y, variance_epsilon, planes)
+        return y
     views = {
         name: broadcast_view(gpu, gpu.empty((), x.dtype) if one is None else one, x.shape)
         for name, one in given.items()
@@ -149,7 +154,7 @@ def _batch_norm_webgpu(
         "normalization/normalization/fused_batch_norm.wesl",
         {"x": x, **views, "y": y},
         params={"variance_epsilon": variance_epsilon},
-        constants={"with_offset": offset is not None, "with_scale": scale is not None},
+        constants=_has(given),
     )
     return y
 
@@ -161,32 +166,89 @@ def _by_channels(
     y: GpuArray,
     variance_epsilon: float,
 ) -> None:
-    """Normalize with one number of each kind per channel."""
+    """Normalize with one number of each kind per channel, where channels come last."""
     channels = x.shape[-1]
     rows = x.size // channels
-    steps = min(_STEPS, rows)
-    parts = -(-rows // steps)
-    first, apart = gpu.policy.batch_norm_walk(steps, parts)
-    params = {
-        "rows": rows,
-        "fours": channels // 4,
-        "parts": parts,
-        "steps": steps,
-        "first": first,
-        "apart": apart,
-        "variance_epsilon": variance_epsilon,
-    }
-    present = {name: x if one is None else one for name, one in given.items()}
+    walk, parts = _walk(gpu, rows)
     gpu.dispatch(
         "normalization/normalization/batch_norm_channels.wesl",
-        {"x": x, **present, "y": y},
-        params=params,
-        groups=gpu.grid(parts * (channels // 4), 64),
-        constants={
-            "with_offset": given["offset"] is not None,
-            "with_scale": given["scale"] is not None,
+        {"x": x, **_present(given, x), "y": y},
+        params={
+            **walk,
+            "rows": rows,
+            "fours": channels // 4,
+            "variance_epsilon": variance_epsilon,
         },
+        groups=gpu.grid(parts * (channels // 4), 64),
+        constants=_has(given),
     )
+
+
+def _by_planes(
+    gpu: Gpu,
+    x: GpuArray,
+    given: Mapping[str, GpuArray | None],
+    y: GpuArray,
+    variance_epsilon: float,
+    planes: tuple[int, int],
+) -> None:
+    """Normalize with one number of each kind per plane, as where channels come first."""
+    channels, places = planes
+    is_vec4 = places % 4 == 0
+    units, rows = places // 4 if is_vec4 else places, x.size // places
+    walk, parts = _walk(gpu, units)
+    flat = {
+        name: None if one is None else reshaped(gpu, one, (channels,))
+        for name, one in given.items()
+    }
+    gpu.dispatch(
+        "normalization/normalization/batch_norm_planes.wesl",
+        {"x": x, **_present(flat, x), "y": y},
+        configuration={"VEC4": is_vec4},
+        params={
+            **walk,
+            "rows": rows,
+            "channels": channels,
+            "units": units,
+            "variance_epsilon": variance_epsilon,
+        },
+        groups=gpu.grid(rows * parts, 64),
+        constants=_has(given),
+    )
+
+
+def _planes_of(x: GpuArray, given: Iterable[GpuArray | None]) -> tuple[int, int] | None:
+    """Return how many planes have numbers of their own, and the places of one.
+
+    A plane is what the last axes have of x. The planes behind so many have the same numbers again.
+    None where numbers belong to something else.
+    """
+    shapes = {one.shape for one in given if one is not None}
+    shape = shapes.pop()
+    axes = next((n for n, length in enumerate(reversed(shape)) if length != 1), 0)
+    lead = (1,) * (len(x.shape) - len(shape)) + shape[: len(shape) - axes]
+    first = next((n for n, length in enumerate(lead) if length != 1), 0)
+    places = math.prod(x.shape[len(lead) :])
+    if shapes or places == 1 or lead[first:] != x.shape[first : len(lead)]:
+        return None
+    return math.prod(lead), places
+
+
+def _walk(gpu: Gpu, steps_in_all: int) -> tuple[dict[str, int], int]:
+    """Return how invocations share steps, and in how many parts."""
+    steps = min(_STEPS, steps_in_all)
+    parts = -(-steps_in_all // steps)
+    first, apart = gpu.policy.batch_norm_walk(steps, parts)
+    return {"parts": parts, "steps": steps, "first": first, "apart": apart}, parts
+
+
+def _present(given: Mapping[str, GpuArray | None], x: GpuArray) -> dict[str, GpuArray]:
+    """Return all arrays, ``x`` in place of those that are absent."""
+    return {name: x if one is None else one for name, one in given.items()}
+
+
+def _has(given: Mapping[str, GpuArray | None]) -> dict[str, bool]:
+    return {f"with_{name}": given[name] is not None for name in ("offset", "scale")}
 
 
 @gradient("FusedBatchNorm")

@@ -242,19 +242,14 @@ class Project:
         self, path: ModulePath, segments: tuple[str, ...], name: str = WILDCARD
     ) -> ModulePath:
         """Return which module ``segments``, written in the module at ``path``, are."""
+        found = absolute(path, segments, self.packages)
+        if found is not None:
+            return found
         if not segments:
             raise _NowhereError(f"{name!r} is a package, not a declaration; want {name}::name.")
         first = segments[0]
-        if first == OWN:
-            return ModulePath(path.package, segments[1:])
         if first == "super":
-            up = next((n for n, one in enumerate(segments) if one != "super"), len(segments))
-            if up > len(path.segments):
-                raise _NowhereError(f"{SEPARATOR.join(segments)} leaves the package of {path}.")
-            kept = path.segments[: len(path.segments) - up]
-            return ModulePath(path.package, kept + segments[up:])
-        if first in self.packages and first != OWN:
-            return ModulePath(first, segments[1:])
+            raise _NowhereError(f"{SEPARATOR.join(segments)} leaves the package of {path}.")
         if first == CONSTANTS:
             raise _NowhereError("no constants are given. Pass them in constants=.")
         raise _NowhereError(self.no_package(first))
@@ -275,6 +270,21 @@ class Project:
     def _missing(self, module: ModulePath) -> str:
         there = [str(one) for one in self.texts if one.package == module.package and one != module]
         return f"there is no module {module}.{_near(str(module), there)}"
+
+
+def absolute(
+    path: ModulePath, segments: tuple[str, ...], packages: Collection[str]
+) -> ModulePath | None:
+    """Return which module ``segments`` are in the module at ``path``, None if they lead nowhere."""
+    first, rest = (segments or ("",))[0], segments[1:]
+    if first == OWN:
+        return ModulePath(path.package, rest)
+    if first == "super":
+        up = next((n for n, one in enumerate(segments) if one != "super"), len(segments))
+        above = len(path.segments) - up
+        kept = path.segments[: max(above, 0)] + segments[up:]
+        return None if above < 0 else ModulePath(path.package, kept)
+    return ModulePath(first, rest) if first in packages else None
 
 
 CONSTANTS = "constants"

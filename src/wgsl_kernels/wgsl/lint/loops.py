@@ -6,6 +6,7 @@ with wrong values; a GPU is reset by its driver after seconds.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.lint.remarks import (
@@ -87,37 +88,50 @@ def _is_endless(node: tree.Loop | tree.While | tree.For) -> bool:
     if any(isinstance(one, (tree.Call, tree.Index, tree.Unary)) for one in parts):
         return False  # what it asks may change elsewhere
     asked = {one.name for one in parts if isinstance(one, tree.Name)}
-    return bool(asked) and not asked & _changed(node)
+    update = (node.update,) if isinstance(node, tree.For) and node.update else ()
+    return bool(asked) and not asked & changed_in(node.body, *update)
 
 
-def _changed(node: tree.While | tree.For) -> set[str]:
-    """Return the names that a round of a loop may change."""
+def changed_in(*parts: tree.Node) -> set[str]:
+    """Return the names of what some statements may change."""
     found: set[str] = set()
-    parts = [node.body, *([node.update] if isinstance(node, tree.For) and node.update else [])]
-    for part in parts:
-        for one in descendants(part):
-            if isinstance(one, (tree.Assign, tree.IncrementStatement)) and one.target is not None:
-                root = root_of(one.target)
-                found |= set() if root is None else {root.name}
-            elif isinstance(one, tree.Unary) and one.operator == "&":
-                root = root_of(one)
-                found |= set() if root is None else {root.name}
+    for one in (each for part in parts for each in descendants(part)):
+        target: tree.Expression | None = None
+        if isinstance(one, (tree.Assign, tree.IncrementStatement)):
+            target = one.target
+        elif isinstance(one, tree.Unary) and one.operator == "&":
+            target = one
+        root = None if target is None else root_of(target)
+        found |= set() if root is None else {root.name}
     return found
 
 
-def rounds_of(node: tree.Node, constants: ConstantValues) -> int | None:
-    """Return how often a loop of constants runs: ``for (var i = 0u; i < 9u; i++)``."""
+def counted_by(node: tree.Node, constants: ConstantValues) -> tuple[tree.Binary, int] | None:
+    """Return the condition and the step of ``for (var i = a; i < b; i += 1)``, None of others.
+
+    No round ends such a loop.
+    """
     if not isinstance(node, tree.For) or not isinstance(node.first, tree.Var):
         return None
     condition = None if node.condition is None else bare(node.condition)
     if not isinstance(condition, tree.Binary) or condition.operator not in ("<", "<="):
         return None
-    left, right = bare(condition.left), bare(condition.right)
-    if not isinstance(left, tree.Name) or left.name != node.first.ident.name:
+    left, name = bare(condition.left), node.first.name
+    step = _step(node.update, name, constants)
+    is_counted = isinstance(left, tree.Name) and left.name == name and step
+    if not is_counted or jumps_in(node.body) & {"break", "return"}:
         return None
-    begin, end = _number(node.first.value, constants), _number(right, constants)
-    step = _step(node.update, left.name, constants)
-    if begin is None or end is None or not step or jumps_in(node.body) & {"break", "return"}:
+    return condition, step or 1
+
+
+def rounds_of(node: tree.Node, constants: ConstantValues) -> int | None:
+    """Return how often a loop of constants runs: ``for (var i = 0u; i < 9u; i++)``."""
+    counted = counted_by(node, constants)
+    if counted is None or not isinstance(node, tree.For) or not isinstance(node.first, tree.Var):
+        return None
+    condition, step = counted
+    begin, end = (_number(one, constants) for one in (node.first.value, bare(condition.right)))
+    if begin is None or end is None:
         return None
     return max(0, -(-(end + (condition.operator == "<=") - begin) // step))
 
@@ -136,3 +150,79 @@ def _step(update: tree.Statement | None, name: str, constants: ConstantValues) -
 def _number(node: tree.Expression | None, constants: ConstantValues) -> int | None:
     value = None if node is None else constants.number_or_none(node)
     return None if value is None or value % 1 else int(value)
+
+
+class LoopCounter:
+    """How often the loops of a module turn in one call of each function.
+
+    Only loops in loops are gone into by recursion: other nesting may be deep, and stacks small.
+    """
+
+    def __init__(self, module: tree.Module) -> None:
+        self._functions = {one.ident.name: one for one in functions_of(module)}
+        self._constants: ConstantValues = constants_of(module)
+        self._turns: dict[str, float] = {}
+        for name in self._functions:
+            if name not in self._turns:
+                self._count_function(name)
+
+    def loops_above(self, most: int) -> Iterator[int]:
+        """Yield where loops are that turn more often; inner ones in place of those around them."""
+        if max(self._turns.values(), default=0) > most:
+            for function in self._functions.values():
+                for one in self._long(function.body, most, 1):
+                    yield head_of(one).begin
+
+    def _count_function(self, name: str) -> None:
+        """Count a function after those that it calls; WGSL has no recursion."""
+        open_ = [(name, self._called(name))]
+        while open_:
+            at, called = open_[-1]
+            callee = next(called, None)
+            if callee is None:
+                open_.pop()
+                self._turns[at] = self._count(self._functions[at].body)
+            elif callee not in self._turns:
+                self._turns[callee] = 0
+                open_.append((callee, self._called(callee)))
+
+    def _called(self, name: str) -> Iterator[str]:
+        for one in descendants(self._functions[name].body):
+            if isinstance(one, tree.Call) and one.callee.name in self._functions:
+                yield one.callee.name
+
+    def _count(self, node: tree.Node) -> float:
+        """Return how many rounds what is in a node takes."""
+        total = 0.0
+        for one in _within(node):
+            if isinstance(one, tree.Call):
+                total += self._turns.get(one.callee.name, 0)
+            elif isinstance(one, Loop):
+                rounds = rounds_of(one, self._constants)
+                total += math.inf if rounds is None else rounds * (1 + self._count(one))
+        return total
+
+    def _long(self, node: tree.Node, most: int, around: float) -> list[tree.Node]:
+        """Return the loops in a node, which itself runs ``around`` times, that turn more often."""
+        found: list[tree.Node] = []
+        for one in _within(node):
+            if not isinstance(one, Loop):
+                continue
+            rounds = rounds_of(one, self._constants)
+            turns = math.inf if rounds is None else around * rounds
+            inner = self._long(one, most, around if rounds is None else turns)
+            if inner:
+                found += inner
+            elif max(turns, turns * self._count(one) if rounds else 0) > most:
+                found.append(one)
+        return found
+
+
+def _within(node: tree.Node) -> Iterator[tree.Node]:
+    """Yield what is in a node, but not what is in a loop in it."""
+    open_ = list(children(node))
+    while open_:
+        one = open_.pop()
+        yield one
+        if not isinstance(one, Loop):
+            open_ += children(one)

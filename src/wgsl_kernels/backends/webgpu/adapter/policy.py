@@ -43,8 +43,7 @@ SHORT_REDUCTION = 1 << 18
 """Elements that a software adapter reduces in less time, over hundreds of runs, than that."""
 
 SHORT_PRODUCT = 1 << 23
-"""Products of two numbers that a software adapter adds in less time, over hundreds of runs, than
-that."""
+"""Products of two numbers that it adds in less time, over hundreds of runs, than that."""
 
 LOOPED_MAPS = 4
 """Maps behind a product from which on copies of them take longer to compile than a loop to run."""
@@ -278,8 +277,7 @@ class Policy:
     def scans_alone(self) -> bool:
         """Whether an invocation scans alone, four elements at a time, rather than in tiles.
 
-        On a CPU tiles' barriers cost more than they save: 1 M elements took 30 ms and then 1.1 to
-        1.8.
+        Barriers of tiles cost a CPU more than they save: 1 M elements took 30 ms, then 1.1 to 1.8.
         """
         return self._is_software
 
@@ -360,8 +358,7 @@ class Policy:
     def transforms_in_pairs(self, length: int) -> bool:
         """Say whether an invocation of a Fourier pass moves two neighbours.
 
-        A CPU takes as long to load or store one number as two: by pairs 64 rows of 1024 took half
-        of what single fours took.
+        A CPU moves two numbers as soon as one: by pairs 64 rows of 1024 took half as long.
         """
         return self._is_software and length % 8 == 0
 
@@ -386,11 +383,15 @@ class Policy:
         return self._is_software and not self.has_one_context
 
     @property
+    def moves_pairs(self) -> bool:
+        """Whether shaders move pairs of numbers, as integers of 64 bits (decision 163)."""
+        return self._is_software
+
+    @property
     def memory_limit(self) -> int | None:
         """Bytes that all buffers may take together by default; None where the driver says.
 
-        A software adapter's memory is the machine's, of which we take half. WebGPU has no query for
-        free memory.
+        A software adapter has the machine's, of which we take half. WebGPU has no query for more.
         """
         return HALF_OF_MEMORY if self._is_software else None
 

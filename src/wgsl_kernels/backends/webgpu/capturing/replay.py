@@ -5,8 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.arrays.array import CHECKED_BYTES, ITEMSIZE, GpuArray, row_major
-from wgsl_kernels.backends.webgpu.capturing.layouts import layout_of, stretch
+from wgsl_kernels.backends.webgpu.arrays.array import (
+    CHECKED_BYTES,
+    ITEMSIZE,
+    GpuArray,
+    layout_of,
+    row_major,
+    stretch,
+)
 from wgsl_kernels.backends.webgpu.devices.pipeline import GROUP_BYTES
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, ParamBlock, Program
 from wgsl_kernels.engine.drivers.driver import OtherLayoutError
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Dispatch as DeviceDispatch
     from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape
 
@@ -132,7 +138,7 @@ class GpuReplay:
         self._scratch = scratch
         self._status = status
         self._work = sum(x * y * z for x, y, z in (step.ready.groups for step, _ in steps))
-        recorder = device.captures.recorder
+        recorder = device.recorder
         all_ready = [one.ready for one, _ in steps]
         needs = [(one.params, one.fitting.window, one.pipeline) for one in all_ready]
         offsets, self._params = recorder.fixed_params(needs)
@@ -151,7 +157,7 @@ class GpuReplay:
         own = 0 if self._params is None else self._params.size
         own += 0 if status is None else status.storage.nbytes
         self.nbytes = own + STEP_BYTES * len(steps)
-        device.captures.alive.add(self)
+        device.retained.add(self)
 
     @property
     def is_valid(self) -> bool:
@@ -214,7 +220,7 @@ class GpuReplay:
 
     def __del__(self) -> None:
         """Have nobody write into the constants before replays that were not submitted yet."""
-        epoch = self._device.captures.recorder.epoch
+        epoch = self._device.recorder.epoch
         for one in self._kept:
             one.block.epoch = epoch
 

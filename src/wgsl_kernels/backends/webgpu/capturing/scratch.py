@@ -120,7 +120,7 @@ class Workspace:
     def __init__(self, device: Device) -> None:
         self.device = device
         self._blocks: list[Block] = []
-        device.captures.alive.add(self)
+        device.retained.add(self)
 
     def plan(
         self, values: Mapping[ScratchValue, range], results: Iterable[Reservation]
@@ -186,7 +186,7 @@ class Workspace:
 
     def __del__(self) -> None:
         """Return the buffers to the pool; any thread may drop the last reference."""
-        epoch = self.device.captures.recorder.epoch
+        epoch = self.device.recorder.epoch
         blocks, self._blocks = self._blocks, []
         for block in blocks:
             block.nbytes = 0

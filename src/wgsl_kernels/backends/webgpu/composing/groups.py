@@ -7,26 +7,28 @@ that writes through them may hand each element on to a group, as its one ``given
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.forms.accessors import declared_as_vec4
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions, held
-from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS, OWN, choose_op
+from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated, part_of
 from wgsl_kernels.backends.webgpu.composing.text.binding import bind
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
+from wgsl_kernels.backends.webgpu.composing.text.instance import MAP
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    MAP,
     TENSORS,
     InstanceNames,
-    Offer,
     fill_slot,
+    names_of,
+    offers_of,
 )
-from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand
+from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand, choose_op
+from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER, OWN, prefix_of
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
+from wgsl_kernels.backends.webgpu.modules.kernel_source import declared_as_vec4
 from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.wgsl.linking.joining import Excerpt, joined, members_of
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
@@ -47,15 +49,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.linking.joining import Part
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
-
-
-def prefix_of(name: str) -> str:
-    """Return what names of a group begin with that stands for the input ``name``."""
-    return f"wk_{name}_wk_"
-
-
-AFTER = "wk_wk_"
-"""The same of the group behind; no input has such a name, which is the composer's."""
 
 
 def leaves_of(structure: Structure, prefix: str) -> dict[int, Operand]:
@@ -144,9 +137,9 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
         outputs,
         (),
         {},
-        Assembly(read_alone(_NO_FILE), loop.names()),
+        Assembly(read_alone(_NO_FILE), names_of(loop)),
     )
-    composer.assembly.offers |= loop.offers()
+    composer.assembly.offers |= offers_of(loop)
     functions = Functions(composer)
     expressions = expressions_of(composer, structure, functions, OWN)
     expressions.across = across
@@ -158,7 +151,7 @@ def compose_group(structure: Structure, *, across: Across | None = None) -> Comp
     composer.assembly.helpers[slot] = lambda: written
     assert functions.start is not None
     text, op = functions.start
-    entry = loop.names().module.functions["main"]
+    entry = names_of(loop).module.functions["main"]
     return bind(composer, entry, text.origin(op.name_span.begin), vec4=structure.vec4)
 
 
@@ -209,14 +202,9 @@ class Functions:
                 assert type_ is not None, member.name  # else nothing could fill it
                 name = f"{self.prefix}a{step}_{member.name}"
                 members[member.name] = f"{PARAMS}.{name}"
-                self.target.assembly.offers[name] = Offer(
-                    str(type_),
-                    f"{self.prefix}{step}.{plan.fact}",
-                    plan.pad,
-                    plan.constant,
-                    plan.is_exact,
-                    plan.is_bounded,
-                )
+                fact = f"{self.prefix}{step}.{plan.offer.fact}"
+                offer = replace(plan.offer, type=str(type_), fact=fact)
+                self.target.assembly.offers[name] = offer
         prefix = f"{self.prefix}k{len(self._copies)}_"
         self._write(composer, prefix, members)
         if self.start is None:

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
-from wgsl_kernels.backends.webgpu.templates.constants import shown
-from wgsl_kernels.backends.webgpu.templates.template import hash_of
 from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, Choice
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -20,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
     from wgsl_kernels.backends.webgpu.tuning.choice import ShapeClass
     from wgsl_kernels.engine.environment.origin import Origin
@@ -84,6 +82,8 @@ class Chooser:
         return self.decide(found, run)
 
     def _hash_of(self, slots: str | Text | None, path: str) -> str:
+        from wgsl_kernels.backends.webgpu.templates.template import hash_of
+
         if path == self._origin.file:
             return hash_of(linecache.getlines(path))
         return self._sources.template(path, slots).hash
@@ -152,6 +152,8 @@ def template_choice(
         ArgumentError: ``given`` or ``static`` is not as declared, a rule refuses ``static``, or
             there are more than `MOST_CONFIGURATIONS`.
     """
+    from wgsl_kernels.backends.webgpu.templates.constants import shown
+
     template.check({**given, **static})
     free = [name for name in template.tuned if name not in given]
     file = template.file
@@ -173,5 +175,7 @@ def template_choice(
 
 
 def _name(configuration: Configuration, constants: Iterable[str]) -> str:
+    from wgsl_kernels.backends.webgpu.templates.constants import shown
+
     found = [f"{name}={shown(configuration[name])}" for name in constants]
     return " ".join(found) or "alone"

@@ -10,8 +10,8 @@ from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_packing, packing_call
-from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.lowering.free import lower_custom
 from wgsl_kernels.backends.webgpu.modules.packages import plain_path
 from wgsl_kernels.backends.webgpu.programs.arguments import arguments_of
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.modules.source import Source
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.places import Text

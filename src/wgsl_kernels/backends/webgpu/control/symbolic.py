@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, extent
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
-from wgsl_kernels.backends.webgpu.composing.groups import AFTER
+from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
 from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps, splice
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_copy
-from wgsl_kernels.backends.webgpu.lowering.custom import lower_custom
-from wgsl_kernels.backends.webgpu.lowering.padding import fill
+from wgsl_kernels.backends.webgpu.lowering.free import lower_custom
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.dispatching import fill
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.backends.webgpu.runtime.function import (
     Check,

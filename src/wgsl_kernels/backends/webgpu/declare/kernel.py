@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Spec
 
@@ -241,7 +241,7 @@ def wgsl_kernel(
         if asked is not None:
             function(name, word, asked)
     if init is not None:
-        from wgsl_kernels.backends.webgpu.declare.outputs import checked_init
+        from wgsl_kernels.backends.webgpu.declare.slips import checked_init
 
         init = checked_init(name, init)
         if source is None:
@@ -283,8 +283,7 @@ def _register_shader(
     ``looks`` says that its outputs are looked at, as are those of users' shaders.
     """
     if looks or not shader.origin.is_ours:
-        from wgsl_kernels.backends.webgpu.declare.hooks import warn_of_slips
-        from wgsl_kernels.backends.webgpu.declare.outputs import look_at_outputs
+        from wgsl_kernels.backends.webgpu.declare.slips import look_at_outputs, warn_of_slips
 
         look_at_outputs(shader)
         if not shader.origin.is_ours:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from wgsl_kernels.backends.webgpu.modules.files import is_wgsl
-from wgsl_kernels.backends.webgpu.modules.source import find_source
-from wgsl_kernels.backends.webgpu.modules.template_files import find_template, source_of
+from wgsl_kernels.backends.webgpu.kept.kept_values import kept_values, look_again
+from wgsl_kernels.backends.webgpu.modules.files import are_as_saved, is_wgsl
+from wgsl_kernels.backends.webgpu.modules.kernel_source import KeptSource
+from wgsl_kernels.backends.webgpu.modules.packages import is_there
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
 from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.wgsl.syntax.inline import note_python_file
@@ -14,7 +16,7 @@ from wgsl_kernels.wgsl.syntax.inline import note_python_file
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.templates.template import Template
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.registry.registry import Kernel
@@ -32,6 +34,7 @@ class Sources:
 
     def __init__(self, origin: Origin) -> None:
         self._folder = origin.folder
+        self._is_ours = origin.is_ours
         self._inline = origin.inline
         note_python_file(self._inline, origin.file)
         self._found: Recent[SourceKey, Source] = Recent(SOURCE_BYTES)
@@ -57,13 +60,15 @@ class Sources:
         asked = (given, slots, None if configuration is None else tuple(configuration.items()))
         found = self._found[asked]
         if found is None:
-            found = self._found.keep(asked, self._read(asked))
-            if slots is not None or found.imported or not is_wgsl(given):
+            found = self._found.keep(asked, self._known(asked))
+            if slots is not None or not is_wgsl(given) or found.imported:
                 self._digests.setdefault(asked, found.digest)
         return found
 
     def template(self, given: str, slots: str | Text | None = None) -> Template:
         """Return a template with its slots filled, as its files are now."""
+        from wgsl_kernels.backends.webgpu.modules.template_files import find_template
+
         return find_template(given, slots, self._folder, self._inline)
 
     def look_again(self) -> bool:
@@ -72,6 +77,7 @@ class Sources:
         Files that could not be read the last time differ, too.
         """
         was_broken, changed = self._is_broken, self._changed()
+        look_again()
         self._is_broken = not all(changed.values())
         self._found.drop(lambda asked, _: asked in changed)
         for asked in changed:
@@ -93,10 +99,30 @@ class Sources:
                 found[asked] = False
         return found
 
+    def _known(self, asked: SourceKey) -> Source:
+        """Return a source; one of the package that was read by another process is not read here."""
+        given, slots, configuration = asked
+        values = kept_values() if self._is_ours and are_as_saved() else None
+        paths = [one for one in (given, slots) if isinstance(one, str)]
+        if values is None or any(is_there(self._folder / one) for one in paths):
+            return self._read(asked)
+        filled = slots if slots is None or isinstance(slots, str) else (slots.file, slots.text)
+        what = ("source", str(self._folder), self._inline, given, filled, configuration)
+        digest: bytes | None = values.find(*what)
+        if digest is not None:
+            return KeptSource(values, digest, partial(self._read, asked))
+        source = self._read(asked)
+        values.keep(source.digest, *what)
+        return KeptSource(values, source.digest, lambda: source)
+
     def _read(self, asked: SourceKey) -> Source:
         given, slots, configuration = asked
         if slots is None and configuration is None:
+            from wgsl_kernels.backends.webgpu.modules.source import find_source
+
             return find_source(given, self._folder, self._inline)
+        from wgsl_kernels.backends.webgpu.modules.template_files import source_of
+
         return source_of(self.template(given, slots).module(dict(configuration or ())))
 
 

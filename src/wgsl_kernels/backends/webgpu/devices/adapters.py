@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
 from wgsl_kernels.backends.webgpu.adapter.policy import policy_of, preference
-from wgsl_kernels.backends.webgpu.devices.mapping import FEATURE
-from wgsl_kernels.backends.webgpu.devices.threads import in_thread
+from wgsl_kernels.backends.webgpu.devices import native, pairs
+from wgsl_kernels.backends.webgpu.devices.threads import begin, in_thread
 from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu
 from wgsl_kernels.engine.environment.errors import ArgumentError
 
@@ -20,10 +21,18 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
+    from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
 ADAPTER_VARIABLE = "WGSL_KERNELS_ADAPTER"
 LIMITS_VARIABLE = "WGSL_KERNELS_LIMITS"
 WANTED_FEATURES = ("immediates", "shader-f16", "subgroup", "timestamp-query")
+
+_looking = threading.Lock()
+_begun: list[ThreadCall[list[Any]]] = []
+_found: list[tuple[AdapterInfo, Any]] = []
+"""What this machine has, looked for once. To look takes the context of OpenGL, which its adapters
+share, while each locks it for itself: where another thread computes, that ends the process
+(wgpu-native 29.0.1, 2026-11-27)."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +101,9 @@ def limits_to_request(info: AdapterInfo) -> dict[str, int]:
 
 def request_device(choice: AdapterChoice) -> Any:
     """Return a device of the adapter, with those of the features we want that it has."""
-    wanted = (*WANTED_FEATURES, FEATURE) if policy_of(choice.info).maps_memory else WANTED_FEATURES
+    policy, wanted = policy_of(choice.info), list(WANTED_FEATURES)
+    wanted += [native.FEATURE] if policy.maps_memory else []
+    wanted += [pairs.FEATURE] if policy.moves_pairs else []
     present = [name for name in wanted if name in choice.info.features]
     limits = limits_to_request(choice.info)
 
@@ -102,10 +113,39 @@ def request_device(choice: AdapterChoice) -> Any:
     return in_thread(request)
 
 
+def begin_listing() -> None:
+    """Have a thread ask the drivers for adapters, which loads them, while Python goes on.
+
+    Whoever wants the adapters next waits for it.
+    """
+    import_wgpu()
+    with _looking:
+        if not (_begun or _found):
+            _begun.append(begin(_listed))
+
+
+def forget_adapters() -> None:
+    """Look for adapters again when they are next asked for: wgpu has another instance."""
+    with _looking:
+        _begun.clear()
+        _found.clear()
+
+
 def _enumerate() -> list[tuple[AdapterInfo, Any]]:
+    with _looking:
+        if not _found:
+            import_wgpu()
+            call = _begun[0] if _begun else begin(_listed)
+            call.wait()
+            _begun.clear()  # not sooner: an interrupt leaves it waited for
+            _found.extend((described(n, one), one) for n, one in enumerate(call.take_result()))
+        return [*_found]
+
+
+def _listed() -> list[Any]:
     with _runtime_folder():
-        adapters = in_thread(import_wgpu().gpu.enumerate_adapters_sync)
-    return [(described(index, adapter), adapter) for index, adapter in enumerate(adapters)]
+        found: list[Any] = import_wgpu().gpu.enumerate_adapters_sync()
+    return found
 
 
 def _matches(info: AdapterInfo, wanted: str) -> bool:

@@ -15,8 +15,7 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.adapter.policy import immediate_bytes, policy_of
 from wgsl_kernels.backends.webgpu.devices import lifetime
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter, request_device
-from wgsl_kernels.backends.webgpu.devices.ahead import ahead_for
-from wgsl_kernels.backends.webgpu.devices.captures import Captures
+from wgsl_kernels.backends.webgpu.devices.compiling import Background, ahead_for
 from wgsl_kernels.backends.webgpu.devices.native import load_calls
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure, GroupCache, PipelineCache
 from wgsl_kernels.backends.webgpu.devices.pool import Pool
@@ -29,17 +28,17 @@ from wgsl_kernels.engine.environment.errors import (
     OutOfMemoryError,
     WgslKernelsError,
 )
+from wgsl_kernels.engine.environment.machine import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.adapters import AdapterChoice
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
-    from wgsl_kernels.backends.webgpu.devices.captures import NoteTaker
+    from wgsl_kernels.backends.webgpu.devices.lifetime import NoteTaker, Retained
     from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline, Ranges
     from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
-    from wgsl_kernels.backends.webgpu.devices.ready import Origin, Ready
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind, Origin, Ready
     from wgsl_kernels.backends.webgpu.devices.recorder import Bytes, Dispatch
     from wgsl_kernels.backends.webgpu.devices.timing import Noted
 
@@ -47,6 +46,10 @@ STORAGE_USAGE = 128 | 8 | 4  # wgpu.BufferUsage: STORAGE, COPY_DST, COPY_SRC
 
 _block = attrgetter("block")
 _NO_BYTES: Bytes = np.empty(0, np.uint8)
+
+
+def _unheard(done: int, asked: int) -> None:
+    """Count pipelines for nobody: `progress` does."""
 
 
 class Device:
@@ -83,7 +86,7 @@ class Device:
         self.lock = threading.RLock()
         self.largest_binding = self.limits["max-storage-buffer-binding-size"]
         self._calls = calls or load_calls()
-        self._recorder = Recorder(self._device, self._calls, self.limits, self.policy)
+        self.recorder = Recorder(self._device, self._calls, self.limits, self.policy)
         self.pool = Pool(
             self._create_buffer,
             largest=self.limits["max-buffer-size"],
@@ -93,15 +96,18 @@ class Device:
         )
         self.immediates = immediate_bytes(self.info, self.limits, self.features)
         self.pipelines = PipelineCache(
-            self._device, self._calls, self.limits, self.immediates, self._recorder.deadlines
+            self._device, self._calls, self.limits, self.immediates, self.recorder.deadlines
         )
-        self._recorder.deadlines.give_up = self.give_up
-        self._recorder.ahead = self.pipelines.ahead = None if calls else ahead_for(choice)
-        self.captures = Captures(self._recorder, self.pipelines)
+        self.recorder.deadlines.give_up = self.give_up
+        self.recorder.ahead = self.pipelines.ahead = None if calls else ahead_for(choice)
+        if self.pipelines.ahead is not None:
+            own = Background(self.policy.compiling_threads(cores()), _unheard)
+            self.recorder.pipelines = self.pipelines.own = own
+        self.retained: WeakSet[Retained] = WeakSet()
         self._groups = GroupCache(
-            self._device, self._calls, self.limits, self.pool, self._recorder.window
+            self._device, self._calls, self.limits, self.pool, self.recorder.window
         )
-        dependents = self.captures, self._groups, self.pipelines
+        dependents = self._groups, self.pipelines
         self.dependents: WeakSet[lifetime.Dependent] = WeakSet(dependents)
         self._found = self._groups.found
         self._find = self._found.get
@@ -116,8 +122,8 @@ class Device:
     def storage(self, nbytes: int, label: str = "", what: str = "") -> Storage:
         """Return a storage of undefined contents, freed when dropped; errors say ``what`` for."""
         with self.lock:
-            if self._recorder.refusal is not None:
-                self._recorder.check()
+            if self.recorder.refusal is not None:
+                self.recorder.check()
             return self.pool.allocate(nbytes, label, what)
 
     def put(self, data: Any, label: str = "", what: str = "") -> Storage:
@@ -127,8 +133,8 @@ class Device:
         """
         values = bytes_of(data)
         with self.lock:
-            self._recorder.check()
-            epoch = self._recorder.epoch if self._recorder.records else -1
+            self.recorder.check()
+            epoch = self.recorder.epoch if self.recorder.records else -1
             storage = self.pool.allocate_idle(values.nbytes, epoch, label, what)
             self.upload(storage, 0, values)
             return storage
@@ -147,10 +153,10 @@ class Device:
                 f"{storage.capacity}; want an offset that is a multiple of 4."
             )
         with self.lock:
-            self._recorder.check()
+            self.recorder.check()
             for start in range(0, values.nbytes, UPLOADED_BYTES):
                 part = values[start : start + UPLOADED_BYTES]
-                self._recorder.write(storage.block, offset + start, part)
+                self.recorder.write(storage.block, offset + start, part)
 
     def read(self, storage: Storage, offset: int, nbytes: int) -> Bytes:
         """Return ``nbytes`` bytes from byte ``offset`` as a new array, after all that is recorded.
@@ -173,8 +179,8 @@ class Device:
     def peek(self, several: Sequence[tuple[Storage, int]]) -> list[Bytes]:
         """Return the first bytes of buffers, and leave what kernels report to the next `read`."""
         with self.lock:
-            self._recorder.check()
-            return self._recorder.read([Piece(one.block, 0, nbytes) for one, nbytes in several])
+            self.recorder.check()
+            return self.recorder.read([Piece(one.block, 0, nbytes) for one, nbytes in several])
 
     def pipeline(
         self,
@@ -187,6 +193,7 @@ class Device:
         constants: Mapping[str, float] | None = None,
         entry: str = "main",
         immediates: int = 0,
+        is_ours: bool = False,
     ) -> Pipeline:
         """Return the pipeline for a shader text, compiled at the first call.
 
@@ -200,26 +207,29 @@ class Device:
             constants: Values for ``override`` constants.
             entry: The entry point.
             immediates: The bytes of its ``var<immediate>``, at most the device's ``immediates``.
+            is_ours: Whether it is of the package's files alone, so that no compiler refuses it: it
+                may be compiled in a thread until it runs.
 
         Raises:
             CompileFailure: The compiler refuses the text; holds the compiler's own message.
             ShaderError: It needs more than this device's limits.
         """
         with self.lock:
-            self._recorder.check()
+            self.recorder.check()
             try:
                 needs = (workgroup_bytes, workgroup_size)
                 return self.pipelines.find(
-                    text, bindings, label, needs, constants or {}, entry, immediates
-                )
+                    text, bindings, label, needs, constants or {}, entry, immediates,
+                    is_ours=is_ours,
+                )  # fmt: skip
             except (CompileFailure, WgslKernelsError):
                 raise
             except Exception as error:
-                self._recorder.fail(error)
+                self.recorder.fail(error)
 
     def run(self, ready: Ready, storages: Sequence[Storage]) -> None:
         """Record one dispatch on these buffers, in the order of its pipeline's bindings."""
-        recorder = self._recorder
+        recorder = self.recorder
         with self.lock:
             if recorder.refusal is not None:
                 recorder.check()
@@ -245,19 +255,19 @@ class Device:
     ) -> None:
         """Record dispatches that were checked before, on ``blocks``; ``work`` workgroups in all."""
         with self.lock:
-            self._recorder.check()
+            self.recorder.check()
             self.recorded += len(records)
             if self._watch.log is not None:
                 labels = [one[4] or one[0].label for one in records]
                 self._watch.log += [(one, "", at) for one, at in zip(labels, origins, strict=True)]
-            self._recorder.replay(records, blocks, work)
+            self.recorder.replay(records, blocks, work)
 
     def flush(self) -> None:
         """Submit what is recorded, without waiting."""
         with self.lock:
-            if self._recorder.refusal is not None:
-                self._recorder.check()
-            self._recorder.submit()
+            if self.recorder.refusal is not None:
+                self.recorder.check()
+            self.recorder.submit()
 
     def wait(self) -> None:
         """Submit what is recorded and wait until the device is done with it."""
@@ -289,7 +299,7 @@ class Device:
         """Begin or end noting dispatches, and timing them if the device can: each submit waits."""
         with self.lock:
             self.flush()
-            self._recorder.timer = self._watch.turn(on)
+            self.recorder.timer = self._watch.turn(on)
             self.is_profiling = on
 
     def take_timings(self) -> list[Noted]:
@@ -302,7 +312,9 @@ class Device:
         """Return the buffers and bytes in use, but for the device's own, and those in the pool."""
         with self.lock:
             own = [self._token, self.spare, *self.reports.own]
-            use = self.captures.counted(self.pool.use())
+            use = self.pool.use()
+            for one in self.retained:
+                use = one.counted(use)
             return use.without(len(own), sum(one.nbytes for one in own))
 
     def reset_peak(self) -> None:
@@ -316,57 +328,68 @@ class Device:
         with self.lock:
             return self.pool.trim()
 
+    def compile_in(self, background: Background | None) -> None:
+        """Have pipelines compiled in threads, or again as they are asked for."""
+        with self.lock:
+            try:
+                if self.recorder.refusal is None:
+                    self.recorder.complete()
+            finally:
+                self.pipelines.background = background
+                self.recorder.pipelines = background or self.pipelines.own
+
     @property
     def refusal(self) -> Exception | None:
         """Why the device can no longer be used; ``None`` while it can."""
-        return self._recorder.refusal
+        return self.recorder.refusal
 
     @property
     def submits(self) -> int:
-        return self._recorder.submits
+        return self.recorder.submits
 
     def close(self) -> None:
         """Drop all buffers and the device; every later call raises."""
         with self.lock:
-            if self._recorder.refusal is None:
-                self._recorder.close(DeviceLostError("The device was closed."))
+            if self.recorder.refusal is None:
+                self.recorder.close(DeviceLostError("The device was closed."))
                 self.pool.trim()
                 self._device.destroy()
 
     def give_up(self, reason: DeviceLostError) -> None:
         """Lose the device, which a call of the driver may hold for ever."""
         lifetime.leave_behind(self._device)  # before anything of it is let go
-        self._recorder.close(reason)
+        self.recorder.close(reason)
 
     def refuse(self, reason: Exception) -> None:
         """Drop what is recorded and raise ``reason`` from every later call; touches no GPU."""
         self.lock = threading.RLock()  # in a forked process the parent's may be held for ever
-        self._recorder.close(reason)
+        self.recorder.close(reason)
 
     @property
     def _noting(self) -> NoteTaker | None:
         return self.notes if self.notes is not None and self.notes.listens() else None
 
     def _read(self, pieces: list[Piece]) -> list[Bytes]:
-        self._recorder.check()
-        return self.reports.read(pieces, self._recorder.read, self.upload)
+        self.recorder.check()
+        return self.reports.read(pieces, self.recorder.read, self.upload)
 
     def _create_buffer(self, nbytes: int, label: str) -> Any:
         try:
-            usage = STORAGE_USAGE | self._recorder.mapped_usage
+            usage = STORAGE_USAGE | self.recorder.mapped_usage
             return self._device.create_buffer(label=label, size=nbytes, usage=usage)
         except self._calls.gpu_error as error:
             if type(error).__name__ == "GPUOutOfMemoryError":
                 raise OutOfMemoryError(str(error)) from None
-            self._recorder.fail(error)
+            self.recorder.fail(error)
 
     def _forget(self, block: Block) -> None:
         self._groups.forget(block)
-        self.captures.forget(block)
+        for one in self.retained:
+            one.forget(block)
 
     def _settle(self) -> None:
-        if self._recorder.refusal is None:
-            self._recorder.read([Piece(self._token.block, 0, 4)])
+        if self.recorder.refusal is None:
+            self.recorder.read([Piece(self._token.block, 0, 4)])
 
     def make_group(
         self, pipeline: Pipeline, blocks: Sequence[Block], ranges: Ranges, uniform: tuple[Any, int]
@@ -376,4 +399,4 @@ class Device:
         except WgslKernelsError:
             raise
         except Exception as error:
-            self._recorder.fail(error)
+            self.recorder.fail(error)

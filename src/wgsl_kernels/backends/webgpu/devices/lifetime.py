@@ -1,4 +1,4 @@
-"""What a device must be ready for from outside: its loss, a fork, and the end of the process.
+"""What a device must be ready for: its loss, a fork, the process's end, what captures keep of it.
 
 A GPU device does not survive ``fork``: the child would hang, so there it raises instead. Software
 devices finish before the process ends: see `Policy.finishes_before_exit`.
@@ -14,14 +14,19 @@ import os
 import weakref
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+from wgsl_kernels.backends.webgpu.devices.adapters import forget_adapters
 from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
 from wgsl_kernels.engine.environment.errors import DeviceLostError
 from wgsl_kernels.engine.environment.recent import Recent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.devices.pool import Block, MemoryUse, Storage
+    from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
+
 
 MESSAGE = "This process was forked after a GPU device was opened; it cannot use one. Use spawn."
 PATIENCE = 5.0
@@ -73,6 +78,8 @@ def abandon(device: Device) -> None:
     with device.lock:
         while device.dependents:
             device.dependents.pop().forget_device()
+        for one in device.retained:
+            one.forget_device()
         device.pool.trim()
 
 
@@ -100,6 +107,7 @@ def leave_behind(device: Any) -> None:
     """
     helpers = importlib.import_module("wgpu.backends.wgpu_native._helpers")
     helpers._the_instance = None  # type: ignore[attr-defined]  # wgpu-py has no other way to it
+    forget_adapters()
     objects = gc.get_objects()
     kept = [one for one in objects if getattr(type(one), "__module__", "").startswith("wgpu.")]
     made = [one for one in kept if getattr(one, "_device", None) is device]
@@ -141,3 +149,32 @@ def _finish() -> None:
 atexit.register(_finish)
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_refuse_all)
+
+
+class Retained(Dependent, Protocol):
+    """What a captured function keeps: a replay, or the buffers that it works in."""
+
+    def counted(self, use: MemoryUse) -> MemoryUse:
+        """Return a count of memory with its buffers in a place of their own."""
+
+    def forget(self, block: Block) -> None:
+        """Drop what names a buffer that leaves the pool."""
+
+
+class NoteTaker(Protocol):
+    """Takes notes of what one thread has a device do."""
+
+    @property
+    def current(self) -> LastingStatus:
+        """Where the kernels report, here and in the replays."""
+
+    def listens(self) -> bool:
+        """Say whether the calling thread is the one that is listened to."""
+
+    def dispatched(self, ready: Ready, storages: Sequence[Storage]) -> None: ...
+
+    def has_read(self) -> None:
+        """Give up: what comes back from the device steers Python."""
+
+    def status_storage(self) -> Storage:
+        """Return the buffer of the next dispatch that reports."""

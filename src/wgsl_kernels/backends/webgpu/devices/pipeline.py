@@ -6,13 +6,21 @@ are checked here against the device's limits before wgpu sees them.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from wgsl_kernels.backends.webgpu.devices.ahead import PipelineDescriptor
-from wgsl_kernels.backends.webgpu.devices.bindings import BindGroupLayoutEntry, PipelineLayout
+from wgsl_kernels.backends.webgpu.devices.compiling import PipelineDescriptor
 from wgsl_kernels.backends.webgpu.devices.native import is_loss
-from wgsl_kernels.backends.webgpu.devices.ready import Fitting, Ready, shown
+from wgsl_kernels.backends.webgpu.devices.pairs import FEATURE, in_pairs
+from wgsl_kernels.backends.webgpu.devices.ready import (
+    BindGroupLayoutEntry,
+    Fitting,
+    PipelineLayout,
+    Ready,
+    shown,
+)
 from wgsl_kernels.backends.webgpu.devices.recorder import is_empty
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.progress import busy, count, logger
@@ -23,12 +31,11 @@ from wgsl_kernels.wgsl.errors.errors import coded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
-    from wgsl_kernels.backends.webgpu.devices.background import Background
-    from wgsl_kernels.backends.webgpu.devices.bindings import Kind
+    from wgsl_kernels.backends.webgpu.devices.compiling import Ahead, Background
     from wgsl_kernels.backends.webgpu.devices.deadlines import Deadlines
     from wgsl_kernels.backends.webgpu.devices.native import NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Pool
+    from wgsl_kernels.backends.webgpu.devices.ready import Kind
     from wgsl_kernels.backends.webgpu.devices.recorder import Label
     from wgsl_kernels.backends.webgpu.devices.threads import ThreadCall
 
@@ -107,7 +114,8 @@ class PipelineCache:
     One is kept while a program or a replay holds it; of the others those that were asked for last.
 
     Attributes:
-        background: What compiles in threads; None where that is not asked for.
+        background: What compiles in threads all that is asked for; None where nobody wants that.
+        own: What compiles the package's own texts in threads; None where that gains nothing.
         ahead: What has the driver compile before a pipeline runs; None where it needs no telling.
     """
 
@@ -123,6 +131,7 @@ class PipelineCache:
         self._immediates = immediates
         self._deadlines = deadlines
         self._device = device
+        self._moves_pairs = FEATURE in device.features
         self._calls = calls
         self._limits = limits
         self._layouts: Recent[tuple[BindGroupLayoutEntry, ...], PipelineLayout] = Recent(
@@ -131,6 +140,7 @@ class PipelineCache:
         self._alive: WeakValueDictionary[object, Pipeline] = WeakValueDictionary()
         self._latest: dict[object, Pipeline] = {}
         self.background: Background | None = None
+        self.own: Background | None = None
         self.ahead: Ahead | None = None
         self.made = 0
 
@@ -146,6 +156,8 @@ class PipelineCache:
         constants: Mapping[str, float],
         entry: str,
         immediates: int,
+        *,
+        is_ours: bool = False,
     ) -> Pipeline:
         """Return the pipeline for ``text``, compiled at the first call; see ``Device.pipeline``.
 
@@ -159,15 +171,18 @@ class PipelineCache:
             self._check_limits(label, order, *needs)
             own = int(self.ahead is None)  # else that counts them, and takes longer
             count("compiling", expected=own)
+            best = in_pairs(text) if self._moves_pairs else text
             try:
                 with busy("compiling", label):
-                    pipeline = self._compile(text, order, label, dict(values), entry, immediates)
+                    pipeline = self._compile(
+                        (best, text), order, label, dict(values), entry, immediates, is_ours=is_ours
+                    )
             finally:
                 count("compiling", done=own)
             logger.debug("Compiled %s.", label)
             if self.ahead is not None:
                 self.ahead.add(
-                    PipelineDescriptor(text, entry, values, order, self._immediates), pipeline
+                    PipelineDescriptor(best, entry, values, order, self._immediates), pipeline
                 )
             self._deadlines.is_made(pipeline)
             self._alive[key] = pipeline
@@ -214,17 +229,26 @@ class PipelineCache:
 
     def _compile(
         self,
-        text: str,
+        texts: tuple[str, str],
         bindings: tuple[BindGroupLayoutEntry, ...],
         label: str,
         constants: dict[str, float],
         entry: str,
         immediates: int,
+        *,
+        is_ours: bool,
     ) -> Pipeline:
+        """Compile a text as the device runs it best, or as it was given, whose places are known."""
+        best, text = texts
         stage: dict[str, Any] = {"entry_point": entry, "constants": constants}
 
         def make_module() -> None:
-            stage["module"] = self._device.create_shader_module(label=label, code=text)
+            create = partial(self._device.create_shader_module, label=label)
+            if best != text:
+                with suppress(self._calls.gpu_error):
+                    stage["module"] = create(code=best)
+                    return
+            stage["module"] = create(code=text)
 
         def make() -> Any:
             return self._device.create_compute_pipeline(
@@ -241,6 +265,10 @@ class PipelineCache:
                 self._deadlines.compile(make_module, label)
                 pipeline = Pipeline(None, None, layout, label, immediates)
                 self.background.add(pipeline, make)
+                return pipeline
+            if is_ours and self.own is not None and self.background is None:
+                pipeline = Pipeline(None, None, layout, label, immediates)
+                self.own.add(pipeline, make_both)
                 return pipeline
             owner = self._deadlines.compile(make_both, label)
             if self.background is not None:

@@ -18,14 +18,14 @@ from weakref import ref
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.devices.deadlines import GONE, Deadlines
-from wgsl_kernels.backends.webgpu.devices.mapping import (
+from wgsl_kernels.backends.webgpu.devices.native import (
     FEATURE,
     READ_BYTES,
     USAGE,
     WRITTEN_BYTES,
     HostAccess,
+    is_loss,
 )
-from wgsl_kernels.backends.webgpu.devices.native import is_loss
 from wgsl_kernels.backends.webgpu.devices.ready import label_of
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.devices.ahead import Ahead
-    from wgsl_kernels.backends.webgpu.devices.background import Background
+    from wgsl_kernels.backends.webgpu.devices.compiling import Ahead, Background
     from wgsl_kernels.backends.webgpu.devices.native import Copy, NativeCalls
     from wgsl_kernels.backends.webgpu.devices.pipeline import BindGroup, Pipeline
     from wgsl_kernels.backends.webgpu.devices.pool import Block
@@ -227,7 +226,7 @@ class Recorder:
         """Submit what is recorded, and finish pipelines that no dispatch has waited for."""
         self.submit()
         if self.pipelines is not None:
-            self.pipelines.finish(self._calls.handle)
+            self._late()
 
     def read(self, pieces: Sequence[Piece]) -> list[Bytes]:
         """Submit what is recorded, wait for it, and return the bytes of each piece."""
@@ -281,7 +280,9 @@ class Recorder:
             raise type(self.refusal)(*self.refusal.args)
 
     def _submit_full(self) -> None:
-        compiles = self.pipelines is not None or (self.ahead is not None and self.ahead.pending > 1)
+        compiles = (self.pipelines is not None and bool(self.pipelines.compiling)) or (
+            self.ahead is not None and self.ahead.pending > 1
+        )
         if not compiles or len(self.records) >= HELD_BATCH:
             self.submit()
 
@@ -293,7 +294,7 @@ class Recorder:
             self.check()
         if self._mapping is not None and self._mapping.left is not None:
             self._mapping.settle()
-        late = None if self.pipelines is None else self.pipelines.finish(self._calls.handle)
+        late = self._late() if self.pipelines is not None and self.pipelines.compiling else None
         if self.ahead is not None and self.ahead.pending and self.records:
             self.deadlines.are_compiled(self.ahead.wait())
         refused: Exception | None = None
@@ -318,6 +319,14 @@ class Recorder:
         self.batch = FIRST_BATCH if pieces else min(2 * self.batch, FULL_BATCH)
         if refused is not None:
             raise late or refused
+
+    def _late(self) -> Exception | None:
+        """Wait for pipelines that are compiled in threads; return why the first was refused."""
+        assert self.pipelines is not None
+        try:
+            return self.pipelines.finish(self._calls.handle)
+        except Exception as error:
+            self.fail(error)
 
     def _encode(self, count: int, pieces: Sequence[Piece], reader: Any) -> None:
         """Submit the first dispatches of the list, and copies behind them."""

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before, Step, Structure
-from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, resolved
+from wgsl_kernels.backends.webgpu.composing.forms.expressions import FEW
+from wgsl_kernels.backends.webgpu.composing.text.structure import (
+    Across,
+    After,
+    Before,
+    Leaf,
+    Mode,
+    Step,
+    Structure,
+)
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW
-from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads, fills
-from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.fusion.groups import GroupDispatch, resolved
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument, broadcast_strides, collapse
 from wgsl_kernels.backends.webgpu.programs.program import BindingResource
 from wgsl_kernels.engine.values.spec import Spec
 
@@ -21,10 +30,115 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.spec import Shape
 
 
+Strides = tuple[int, ...]
+
+LINE = 16
+"""Elements of a line of memory: from so many on, lying side by side along an axis matters."""
+
+
+class LeafReads:
+    """The leaves of one dispatch.
+
+    Attributes:
+        spaces: The rank of each coordinate system.
+        vec4: Whether an item is four elements.
+        few: Whether coordinates are of at most FEW items.
+        facts: What fills the parameter block, but for values, by names without a prefix.
+        values: The leaves that travel as parameters.
+        across: Where items are four elements, and a leaf lies side by side along another axis than
+            the result.
+    """
+
+    def __init__(
+        self,
+        arrays: Sequence[GpuArray],
+        shapes: Sequence[Shape],
+        dtypes: set[str],
+        *,
+        vec4: bool = True,
+        given: GpuArray | None = None,
+    ) -> None:
+        """Decide for each leaf, which is broadcast to its shape among ``shapes``.
+
+        ``dtypes`` are those of outputs and steps; the kernel that the group is fused into gives the
+        elements of the leaf ``given``.
+        """
+        self.facts: dict[str, Any] = {}
+        self.values: list[int] = []
+        strided: dict[Shape, list[int]] = {}
+        flat: list[int] = []
+        found: dict[int, Leaf] = {}
+        for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
+            if array is given:
+                found[number] = Leaf(array.dtype, "given")
+            elif array.is_scalar_on_host:
+                self.values.append(number)
+            elif array.layout is None and fills(array, shape):
+                flat.append(number)
+            else:
+                strided.setdefault(shape, []).append(number)
+        spaces = [
+            (members, *collapse(shape, [broadcast_strides(arrays[n], shape) for n in members])[:2])
+            for shape, members in strided.items()
+        ]
+        all_dtypes = dtypes | {array.dtype for array in arrays}
+        self.vec4 = (
+            vec4
+            and "complex64" not in all_dtypes
+            and all(shape and shape[-1] % 4 == 0 for _, shape, _ in spaces)
+        )
+        most = max((math.prod(shape) for _, shape, _ in spaces), default=0)
+        self.few = most // (4 if self.vec4 else 1) <= FEW
+        found |= {n: Leaf(arrays[n].dtype, "value") for n in self.values}
+        found |= {n: Leaf(arrays[n].dtype, "flat") for n in flat}
+        self.across: Across | None = None
+        self.spaces = tuple(len(shape) for _, shape, _ in spaces)
+        for space, (members, shape, strides) in enumerate(spaces):
+            inner = shape[-1] // 4 if self.vec4 else 0
+            self.facts[f"space{space}"] = (*shape[:-1], inner) if self.vec4 else shape
+            for number, own in zip(members, strides, strict=True):
+                mode = self._place(number, own, arrays[number].offset)
+                if mode == "gather" and self.across is None:
+                    self.across = _across(space, shape, own)
+                found[number] = Leaf(arrays[number].dtype, mode, space)
+        self.leaves = tuple(found[n] for n in range(len(arrays)))
+
+    def _place(self, number: int, strides: Strides, offset: int) -> Mode:
+        """Note the strides and the offset of a leaf in items; return how it is read."""
+        mode: Mode = "strided"
+        if self.vec4:
+            inner = strides[-1]
+            aligned = not any(one % 4 for one in (offset, *strides[:-1]))
+            if inner == 0:
+                mode = "splat"
+            elif inner == 1 and aligned:
+                mode = "wide"
+                offset, strides = offset // 4, (*(one // 4 for one in strides[:-1]), 1)
+            else:
+                mode = "gather"
+                self.facts[f"l{number}_step"] = inner
+                strides = (*strides[:-1], 4 * inner)
+        self.facts[f"l{number}_strides"] = strides
+        self.facts[f"l{number}_offset"] = offset
+        return mode
+
+
+def _across(space: int, shape: Shape, strides: Strides) -> Across | None:
+    for axis, (size, step) in enumerate(zip(shape[:-1], strides, strict=False)):
+        if step == 1 and min(size, strides[-1]) >= LINE:
+            return Across(space, axis, size, math.prod(shape[axis + 1 :]) // 4)
+    return None
+
+
+def fills(array: GpuArray, shape: Shape) -> bool:
+    """Say whether a row-major array has the elements of ``shape`` in its order."""
+    return array.size == math.prod(shape)
+
+
 def structure_of(
     group: FusionGroup, part: GroupDispatch, *, vec4: bool = True, given: GpuArray | None = None
-) -> tuple[Structure, LeafReads] | None:
-    """Return what one dispatch is made for, and its leaves' layouts; None if it cannot be."""
+) -> FusedStructure | None:
+    """Return what one dispatch is made for; None if it cannot be."""
     refs = resolved(group)
     inside = {n: step for step, n in enumerate(part.nodes)}
     leaf_of = {ref: n for n, ref in enumerate(part.leaves)}
@@ -49,21 +163,23 @@ def structure_of(
     structure = Structure(
         tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4, reading.few
     )
-    return structure, reading
+    return FusedStructure(structure, reading.facts, tuple(reading.values), reading.across)
 
 
 class FusedStructure(NamedTuple):
-    """What a group is as a part of a shader.
+    """What a group is as a shader, or as a part of one.
 
     Attributes:
         structure: What its text is made for.
         facts: What fills its part of the parameter block, but for values, by names without prefix.
         values: The leaves that travel as parameters.
+        across: An axis along which a leaf lies side by side and the result does not.
     """
 
     structure: Structure
     facts: Mapping[str, Any]
     values: tuple[int, ...]
+    across: Across | None = None
 
     def then(self, behind: FusedStructure, *, keeps: bool) -> FusedStructure:
         """Return this group, with another behind it that is given its one result.
@@ -135,8 +251,8 @@ class Fused:
         given: GpuArray | None = None,
     ) -> Fused:
         """Return a part of a group; ``given`` is the leaf that the kernel gives."""
-        plain = _fused_structure(group, part, vec4=False, given=given)
-        quads = _fused_structure(group, part, vec4=True, given=given)
+        plain = structure_of(group, part, vec4=False, given=given)
+        quads = structure_of(group, part, given=given)
         nodes = [group.nodes[n] for n in part.nodes]
         arrays = [group.leaves[~ref] for ref in part.leaves]
         return cls(
@@ -218,16 +334,6 @@ class Fused:
         chosen = self.quads if wide else self.plain
         assert chosen is not None
         return chosen
-
-
-def _fused_structure(
-    group: FusionGroup, part: GroupDispatch, *, vec4: bool, given: GpuArray | None
-) -> FusedStructure | None:
-    found = structure_of(group, part, vec4=vec4, given=given)
-    if found is None:
-        return None
-    structure, reading = found
-    return FusedStructure(structure, reading.facts, tuple(reading.values))
 
 
 def whole(group: FusionGroup) -> GroupDispatch | None:

@@ -73,23 +73,14 @@ class KeptFile:
         path = self._path(is_to_be_made=False)
         if path is None:
             return _memory.get((self._folder, self._parts))
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-        try:
-            descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
-        except (OSError, ValueError):
+        descriptor = _opened(path, os.O_RDONLY)
+        if descriptor is None:
             return None
         try:
-            found = os.fstat(descriptor)
-            if not stat.S_ISREG(found.st_mode) or not _is_trusted(found):
-                return None
-            if _has_owners() and found.st_mode & SHARED and found.st_uid == os.geteuid():
-                os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & ~SHARED)
-            with open(descriptor, "rb", closefd=False) as file:
+            with os.fdopen(descriptor, "rb") as file:
                 return file.read()
         except OSError:
             return None
-        finally:
-            os.close(descriptor)
 
     def write(self, content: bytes) -> None:
         """Keep something; a reader sees the old content or the new one, never a part.
@@ -111,12 +102,13 @@ class KeptFile:
         Raises:
             OSError: It cannot be written.
         """
-        before = self.read()
         path = self._path(is_to_be_made=True)
-        if path is None or before is None:
-            self.write((before or b"") + content)
-            return len(before or b"") + len(content)
-        with path.open("ab") as file:
+        descriptor = None if path is None else _opened(path, os.O_WRONLY | os.O_APPEND)
+        if descriptor is None:
+            before = (self.read() if path is None else None) or b""
+            self.write(before + content)
+            return len(before) + len(content)
+        with os.fdopen(descriptor, "ab", 0) as file:  # whole, where others append as well
             file.write(content)
             return file.tell()
 
@@ -136,6 +128,25 @@ class KeptFile:
             if not _is_own_folder(one, is_named_here=one != self._folder or one.name == NAME):
                 return None
         return self._folder.joinpath(*self._parts)
+
+
+def _opened(path: Path, how: int) -> int | None:
+    """Return a descriptor of a file that only this user, or root, can have written, or None."""
+    flags = how | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError):
+        return None
+    try:
+        found = os.fstat(descriptor)
+        if stat.S_ISREG(found.st_mode) and _is_trusted(found):
+            if _has_owners() and found.st_mode & SHARED and found.st_uid == os.geteuid():
+                os.fchmod(descriptor, stat.S_IMODE(found.st_mode) & ~SHARED)
+            return descriptor
+    except OSError:
+        pass
+    os.close(descriptor)
+    return None
 
 
 def _make(folder: Path) -> None:

@@ -17,10 +17,9 @@ from wgsl_kernels.backends.webgpu.arrays.array import (
 )
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.free import lower_free
 from wgsl_kernels.backends.webgpu.lowering.map import lower_map
-from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument, collapse
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
 from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.dispatching import own_dispatch

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.forms.maps import choose_op
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
-from wgsl_kernels.backends.webgpu.declare.outputs import refuse_init
+from wgsl_kernels.backends.webgpu.composing.text.operands import op_parameters
+from wgsl_kernels.backends.webgpu.declare.slips import refuse_init
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS, known_attrs, reduced_axes
+from wgsl_kernels.backends.webgpu.modules.kernel_source import apply_parameters, is_normalization
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.values.shapes import broadcast, broadcast_shapes, show
@@ -71,9 +71,9 @@ def check_fit(form: Form, call: ShaderCall, inputs: Sequence[Any]) -> None:
 
 def _takes_index(call: ShaderCall, given: Mapping[str, Spec]) -> bool:
     """Say whether a map takes the flat index: its output may then be larger than its inputs."""
-    op = choose_op(call.kernel, call.source, next(iter(given.values())).dtype)
+    parameters = op_parameters(call.source, call.kernel, next(iter(given.values())).dtype)
     names = {name for one in given for name in (one, wgsl_name(one))}
-    return any(parameter.name not in names for parameter in op.parameters)
+    return any(one not in names for one in parameters)
 
 
 def _check_reduction(call: ShaderCall, given: Mapping[str, Spec], x: Spec, shape: Shape) -> None:
@@ -98,8 +98,7 @@ def _check_reduction(call: ShaderCall, given: Mapping[str, Spec], x: Spec, shape
 
 def _check_apply(call: ShaderCall, given: Mapping[str, Spec], count: int) -> None:
     """Refuse inputs of ``apply`` that have not one element for each that is reduced."""
-    apply = call.source.functions["apply"]
-    named = {parameter.name for parameter in apply.parameters}
+    named = {*apply_parameters(call.source)}
     for name, spec in list(given.items())[1:]:
         if named & {name, wgsl_name(name)} and spec.size != count:
             raise ShapeError(

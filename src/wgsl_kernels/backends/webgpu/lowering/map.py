@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
-from wgsl_kernels.backends.webgpu.modules.source import reports
-from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides
+from wgsl_kernels.backends.webgpu.modules.kernel_source import reports
+from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides, collapse
 from wgsl_kernels.backends.webgpu.programs.building import build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
 

@@ -7,14 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE, device_bytes, row_major
+from wgsl_kernels.backends.webgpu.composing.accumulators import can_exchange
 from wgsl_kernels.backends.webgpu.composing.compose import Options
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK, is_normalization
-from wgsl_kernels.backends.webgpu.composing.forms.totals import can_exchange
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.declare.variants import size_class
-from wgsl_kernels.backends.webgpu.lowering.collapse import collapse
 from wgsl_kernels.backends.webgpu.lowering.spreads import (
+    CHUNK,
     EIGHTS_GROUP,
     GROUP,
     LANES,
@@ -25,7 +24,8 @@ from wgsl_kernels.backends.webgpu.lowering.spreads import (
     reduce_loop,
     spreads,
 )
-from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
+from wgsl_kernels.backends.webgpu.modules.kernel_source import is_normalization
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument, collapse, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.engine.environment.errors import ShapeError
@@ -34,9 +34,9 @@ from wgsl_kernels.engine.values.shapes import normalize_axes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+    from wgsl_kernels.backends.webgpu.lowering.spreads import Variant
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Composition
     from wgsl_kernels.backends.webgpu.programs.call import Lowered, ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
@@ -181,7 +181,7 @@ class _ReductionLowering:
         )
         given = call.given(arguments)
         given |= {call.names[n]: given[call.names[n]].contiguous() for n in self.packed}
-        self.bound = Bound({**given, **call.made()}, numbers=call.numbers())
+        self.bound = Bound({**given, **call.made()})
 
     def lowered(self, variant: str | None) -> Lowered:
         every = self._spreads()
@@ -205,6 +205,7 @@ class _ReductionLowering:
         walk = self.walk
         in_parts = which in ("partial", "apply")
         packed = in_parts and _is_packed(variant, self.rows, walk.inner)
+        wide = walk.is_wide(ROWS[variant], self.maps)
         loop = reduce_loop(
             variant,
             which,
@@ -213,9 +214,9 @@ class _ReductionLowering:
             vectors=walk.dtype != "complex64",
             lines=walk.kept > 1,
             even=walk.is_even,
+            unbroken=wide and ROWS[variant] == 1 and self.count % 4 == 0,
             short=self.adapter.policy.reduces_in_short(self.rows * self.count),
         )
-        wide = walk.is_wide(ROWS[variant], self.maps)
         options = Options(loop=loop, stage=which, kept=walk.kept, wide=wide)
         epilogue = "none" if which == "partial" else "elements"
         composition = self.call.composition(self.operands, self.facts, options, epilogue=epilogue)

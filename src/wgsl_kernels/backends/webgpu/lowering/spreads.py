@@ -7,19 +7,20 @@ first is the one taken without measuring.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import CHUNK
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.tuning.choice import Candidate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.forms.reductions import Variant
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
 
+CHUNK = 16384
+"""The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
+Variant = Literal["rows", "columns", "eights", "lanes", "subgroups"]
 GROUP = 64
 EIGHTS_GROUP = 16
 TEAM = 8  # lanes of a row
@@ -101,13 +102,15 @@ def reduce_loop(
     vectors: bool = True,
     lines: bool = False,
     even: bool = False,
+    unbroken: bool = False,
     short: bool = False,
 ) -> Instance:
     """Return the template of a stage with its configuration.
 
     Parts may lie along x, behind the rows (``packed``); there may be vectors of four elements
     (``vectors``), several lines of neighbouring rows (``lines``); the elements of a row may all be
-    as far apart (``even``). For ``short`` see `Policy.reduces_in_short`.
+    as far apart (``even``), or be loaded by fours, none left over (``unbroken``). For ``short`` see
+    `Policy.reduces_in_short`.
     """
     writes = maps and stage in ("whole", "apply")
     is_final = stage == "final"
@@ -119,7 +122,7 @@ def reduce_loop(
     if variant in LANES:
         chosen |= {"TEAM": TEAM} if variant == "subgroups" else {}
     else:
-        chosen |= {"SHORT": short}
+        chosen |= {"SHORT": short, "FOURS": unbroken and not is_final}
         chosen |= {"LINES": lines, "EVEN": even} if ROWS[variant] > 1 else {}
     return Instance(path, (*constants, *chosen.items()))
 

@@ -9,9 +9,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from wgsl_kernels.backends.webgpu.composing.accumulators import can_hold
 from wgsl_kernels.backends.webgpu.composing.compose import Options
-from wgsl_kernels.backends.webgpu.composing.forms.totals import held, types_before
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.programs.building import FOLD, build, fold
 from wgsl_kernels.backends.webgpu.programs.program import Program
@@ -121,11 +121,8 @@ def _facts(call: ShaderCall, sliding: Sliding, spread: _WindowTiling) -> dict[st
 
 def _can_unroll(call: ShaderCall, x: Argument) -> bool:
     """Say whether the accumulator can be held between two turns of an unrolled loop."""
-    source = call.source
     output = call.output_names[0], call.outputs[0].dtype
-    layouts = types_before(source, call.names[0], x.dtype, *output)
-    total = layouts.types.of(source.functions["init"].returns)
-    return held(layouts, total, "total") is not None
+    return can_hold(call.source, call.names[0], x.dtype, *output)
 
 
 def _operand(call: ShaderCall, x: Argument, sliding: Sliding, facts: dict[str, Any]) -> Operand:

@@ -9,8 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.modules.former import present_path
-from wgsl_kernels.backends.webgpu.modules.packages import clipped, is_there, named_folders
+from wgsl_kernels.backends.webgpu.modules.packages import (
+    clipped,
+    is_there,
+    named_folders,
+    present_path,
+)
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.errors.words import shown
@@ -73,6 +77,11 @@ def note_unsaved(path: Path, text: str | None) -> None:
         _unsaved.pop(path.resolve(), None)
     else:
         _unsaved[path.resolve()] = text.encode("utf-8", "surrogatepass")
+
+
+def are_as_saved() -> bool:
+    """Say whether no editor has another text of any file."""
+    return not _unsaved
 
 
 def read_text(path: Path) -> Text:

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS, read_text
-from wgsl_kernels.backends.webgpu.modules.former import present_path
-from wgsl_kernels.backends.webgpu.modules.packages import is_there
+from wgsl_kernels.backends.webgpu.modules.packages import is_there, present_path
 from wgsl_kernels.backends.webgpu.modules.shader_packages import (
     OURS,
     ShaderPackage,
@@ -47,6 +46,19 @@ _MOST_LISTED = 2000
 """Modules that are looked at for a name that is like a wrong one."""
 
 
+def file_of(folders: Mapping[str, Path], path: ModulePath) -> Path | None:
+    """Return the file of a module of packages in these folders, None where there is none."""
+    folder = folders.get(path.package)
+    if folder is None:
+        return None
+    segments = path.segments or ("package",)
+    found = module_file(folder, segments)
+    if found is not None or path.package != OURS:
+        return found
+    tried = (present_path(folder, "/".join(segments) + ending) for ending in ENDINGS)
+    return next((one for one in tried if one is not None), None)
+
+
 class Modules(Mapping[ModulePath, "Text"]):
     """The files of a kernel's packages, each read when it is first asked for."""
 
@@ -58,7 +70,7 @@ class Modules(Mapping[ModulePath, "Text"]):
 
     def __getitem__(self, path: ModulePath) -> Text:
         if path not in self._texts:
-            file = self._file(path)
+            file = file_of(self.package.packages, path)
             if file is None:
                 raise KeyError(path)
             self.read[file] = self._texts[path] = read_text(file)
@@ -66,7 +78,7 @@ class Modules(Mapping[ModulePath, "Text"]):
 
     def __contains__(self, path: object) -> bool:
         return path in self._texts or (
-            isinstance(path, ModulePath) and self._file(path) is not None
+            isinstance(path, ModulePath) and file_of(self.package.packages, path) is not None
         )
 
     def __iter__(self) -> Iterator[ModulePath]:
@@ -79,17 +91,6 @@ class Modules(Mapping[ModulePath, "Text"]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-    def _file(self, path: ModulePath) -> Path | None:
-        folder = self.package.packages.get(path.package)
-        if folder is None:
-            return None
-        segments = path.segments or ("package",)
-        found = module_file(folder, segments)
-        if found is not None or path.package != OURS:
-            return found
-        tried = (present_path(folder, "/".join(segments) + ending) for ending in ENDINGS)
-        return next((one for one in tried if one is not None), None)
 
 
 @dataclass

@@ -8,11 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.origin import warn_user
 from wgsl_kernels.engine.registry.registry import reload_kernels
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
 
 _SHOWN = 200
 _TAKEN = frozenset({"wgsl_kernels", "constants", "package", "super"})
@@ -78,3 +80,38 @@ def clipped(text: str) -> str:
     """Return what an error shows of a path or a value that may be long, or odd."""
     text = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+_FORMER = {
+    "lowering": "copy creation joining matrix",
+    "convolution": "conv pool",
+    "elementwise": "activation binary cast compare complex logical unary",
+    "images": "image",
+    "indexing": "count gather scatter segment sort sparse",
+    "linear_algebra": "matrix",
+    "normalization": "normalization",
+    "pooling": "pool",
+    "random": "random",
+    "reductions": "normalization reduce scan softmax",
+    "shapes": "creation joining",
+    "signal": "fft",
+}
+"""The present families, and the former folders of their files, which kept their names."""
+
+
+def present_path(folder: Path, given: str) -> Path | None:
+    """Return where in the package's ``folder`` a shader is now that was at the path ``given``.
+
+    It warns that the path is an old one. None: no shader was there.
+    """
+    former, _, name = given.partition("/")
+    for family, words in _FORMER.items() if name else ():
+        if former in words.split():
+            inside = sorted(one for one in (folder / family).iterdir() if one.is_dir())
+            for found in (folder / family / name, *(one / name for one in inside)):
+                if is_there(found):
+                    now = found.relative_to(folder).as_posix()
+                    message = f"shader {given!r} of wgsl_kernels is {now!r} now; write that."
+                    warn_user(message, DeprecationWarning)
+                    return found
+    return None

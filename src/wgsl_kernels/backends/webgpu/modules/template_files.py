@@ -6,19 +6,20 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import find_file, is_wgsl, read_text, text_of
-from wgsl_kernels.backends.webgpu.modules.shader_packages import module_file, package_of
+from wgsl_kernels.backends.webgpu.modules.linked import file_of
+from wgsl_kernels.backends.webgpu.modules.shader_packages import package_of
 from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.backends.webgpu.templates.template import Template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.linking.project import OWN, ModulePath
+from wgsl_kernels.wgsl.linking.project import OWN, ModulePath, absolute
 from wgsl_kernels.wgsl.linking.source import SEPARATOR
 from wgsl_kernels.wgsl.syntax.places import Text
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.modules.shader_packages import ShaderPackage
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.backends.webgpu.templates.template import TemplateModule
 
 _INLINE_PATH = re.compile(r"\b[A-Za-z_]\w*(?:::\w+)+")
@@ -81,25 +82,8 @@ class _TemplateFiles:
         inline = _INLINE_PATH.finditer(text.text)
         named |= {tuple(one.group().split(SEPARATOR)[:-1]) for one in inline}
         for segments in sorted(named):
-            other = self._absolute(path, segments)
+            other = absolute(path, segments, self.folders)
             if other is not None and other not in self.texts:
-                file = self._file(other)
+                file = file_of(self.folders, other)
                 if file is not None:
                     self.take(other, read_text(file))
-
-    def _absolute(self, path: ModulePath, segments: tuple[str, ...]) -> ModulePath | None:
-        if not segments:
-            return None
-        first, rest = segments[0], segments[1:]
-        if first == OWN:
-            return ModulePath(path.package, rest)
-        if first == "super":
-            up = next((n for n, one in enumerate(segments) if one != "super"), len(segments))
-            return ModulePath(
-                path.package, path.segments[: len(path.segments) - up] + segments[up:]
-            )
-        return ModulePath(first, rest) if first in self.folders else None
-
-    def _file(self, path: ModulePath) -> Path | None:
-        folder = self.folders.get(path.package)
-        return None if folder is None or not path.segments else module_file(folder, path.segments)

@@ -18,7 +18,6 @@ from wgsl_kernels.backends.webgpu.products.written import (
     write_product,
 )
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
-from wgsl_kernels.backends.webgpu.templates.vectors import VEC4
 from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DTypeError,
@@ -31,6 +30,7 @@ from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.errors.words import shown
+from wgsl_kernels.wgsl.specialize.vectors import VEC4
 from wgsl_kernels.wgsl.syntax.inline import note_python_file
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 

@@ -36,7 +36,8 @@ SLOTS: Mapping[str, tuple[tuple[str, ...], str]] = {
 """What an author may declare: the types of parameters, and what is returned."""
 INNER_SLOTS = (
     "Params", "a", "b", "y", "params", "Sum", "Row", "row_at", "Place", "place_at", "fetch_a",
-    "Col", "col_at", "b_start", "b_step", "fetch_b", "fetch_c", "term4", "store", "store4",
+    "Col", "col_at", "b_start", "b_step", "fetch_b", "fetch_c", "term4", "row_of_y",
+    "store", "store4",
 )  # fmt: skip
 """What else ``templates/product_slots.wesl`` declares, which only our own products fill."""
 _TAKEN = re.compile(

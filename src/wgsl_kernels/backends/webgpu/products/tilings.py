@@ -46,25 +46,26 @@ STAGED = "templates/product_staged.wesl"
 class Vec4Axes:
     """Along which axis of a product's operands four elements can be read as a vec4.
 
-    Where there is any, the results can be written as vec4s along n.
-
     Attributes:
         a: The axis of the left operand, empty where there is none.
+        b: That of the right one.
+        y: Whether the results can be written as vec4s along n, where b can be read so.
     """
 
     a: Literal["", "k", "m"] = ""
     b: Literal["", "k", "n"] = ""
+    y: bool = True
 
     @property
     def name(self) -> str:
         """What it is called in the classes of shapes that choices hold for."""
-        return f"{self.a}{self.b}" or "any"
+        return (f"{self.a}{self.b}" or "any") + " to scalars" * (not self.y)
 
     def configuration(self) -> dict[str, bool]:
         """Return the templates' constants that follow from it."""
         found = {"A_ALONG_K": self.a == "k", "A_ALONG_M": self.a == "m"}
         found |= {"B_ALONG_K": self.b == "k", "B_ALONG_N": self.b == "n"}
-        return {**found, "Y_ALONG_N": bool(self.b)}
+        return {**found, "Y_ALONG_N": self.y and bool(self.b)}
 
 
 STRIDED = Vec4Axes()
@@ -72,6 +73,7 @@ VEC4_KN = Vec4Axes("k", "n")
 VEC4_KK = Vec4Axes("k", "k")
 VEC4_MN = Vec4Axes("m", "n")
 VEC4_N = Vec4Axes("", "n")
+VEC4_N_TO_SCALARS = Vec4Axes("", "n", y=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    Instance,
     InstanceFunction,
     InstanceNames,
     head_of_slot,
@@ -22,25 +22,25 @@ from wgsl_kernels.backends.webgpu.products.slots import (
     refuse_others,
 )
 from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Vec4Axes
-from wgsl_kernels.backends.webgpu.templates.vectors import (
+from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.wgsl.derive.linear import accumulates
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.specialize.vectors import (
     VEC4,
     HostFacts,
     ScalarLoads,
     Vec4Load,
     vec4_load,
 )
-from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
-from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.names.resolve import names_of
-from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.names import RESERVED, wgsl_name
-from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Text
 
 PRODUCT_SLOTS = "templates/product_slots.wesl"
@@ -88,7 +88,7 @@ class ProductFile:
         if "init" in self.functions:
             return f"a sum is unbroken: it starts at init{missing}"
         term = self.functions.get("term_at", self.functions.get("term"))
-        if term is None or adds(term, self.declared):
+        if term is None or accumulates(term, self.declared):
             return ""
         place = self.text.place(term.ident.begin).label
         return f"a sum is unbroken: term is not seen to add to it ({place}){missing}"
@@ -315,57 +315,3 @@ def _divisors(fields: Mapping[str, Any]) -> dict[str, int]:
                     for spelling in (f"[{at}]", f"[{at}u]", f".{'xyzw'[at]}"):
                         found[f"params.{name}{spelling}"] = math.gcd(one, 4)
     return found
-
-
-def adds(term: tree.Function, own: Collection[str]) -> bool:
-    """Say whether ``term`` is seen to return the sum plus what does not depend on it.
-
-    It is a function of two elements and the sum, and maybe of one at the result's place: ``let``s,
-    and a ``return``. ``own`` are the names that its file declares, which are not WGSL's.
-    """
-    if isinstance(term.body, tree.Broken) or len(term.parameters) not in (3, 4):
-        return False
-    lets: dict[str, tree.Expression] = {}
-    proof = _Proof(term.parameters[2].ident.name, lets, own)
-    for statement in term.body.statements:
-        if isinstance(statement, tree.Value) and statement.value is not None:
-            lets[statement.ident.name] = statement.value
-        elif isinstance(statement, tree.Return) and statement.value is not None:
-            return proof.adds(statement.value)
-        else:
-            return False
-    return False
-
-
-class _Proof:
-    def __init__(
-        self, sum_: str, lets: Mapping[str, tree.Expression], own: Collection[str]
-    ) -> None:
-        self.sum = sum_
-        self.lets = lets
-        self.own = own
-
-    def adds(self, node: tree.Expression) -> bool:
-        """Say whether an expression is the sum plus what is free of it."""
-        if isinstance(node, tree.Paren):
-            return self.adds(node.inner)
-        if isinstance(node, tree.Name):
-            return node.name == self.sum or (
-                node.name in self.lets and self.adds(self.lets[node.name])
-            )
-        if isinstance(node, tree.Binary):
-            left, right = node.left, node.right
-            if node.operator == "+" and self.is_free(left) and self.adds(right):
-                return True
-            return node.operator in "+-" and self.adds(left) and self.is_free(right)
-        if isinstance(node, tree.Call) and node.callee.name == "fma" and "fma" not in self.own:
-            *factors, last = node.arguments
-            return all(map(self.is_free, factors)) and self.adds(last)
-        return False
-
-    def is_free(self, node: tree.Expression) -> bool:
-        """Say whether an expression does not depend on the sum."""
-        names = {one.name for one in descendants(node) if isinstance(one, tree.Name)}
-        return self.sum not in names and all(
-            self.is_free(self.lets[name]) for name in names & self.lets.keys()
-        )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from weakref import WeakValueDictionary
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops, what_ended
+from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
+from wgsl_kernels.backends.webgpu.kept.kept_values import kept_values
 from wgsl_kernels.backends.webgpu.programs.program import (
     STATUS,
     ZEROS,
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.adapter.policy import Policy
-    from wgsl_kernels.backends.webgpu.composing.text.composed import BoundBuffer, Composed
+    from wgsl_kernels.backends.webgpu.composing.text.composed import BoundBuffer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.program import Grid
 
@@ -114,11 +115,26 @@ _composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary(
 
 
 def composed_once(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
-    """Return the text that some program has for a key, else a new one."""
+    """Return the text that some program has for a key, or another process had, else a new one."""
     found = _composed.get(key)
     if found is None:
-        found = _composed[key] = make()
+        found = _composed[key] = _kept(key, make)
     return found
+
+
+def _kept(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
+    """Return the text that another process has composed for a key, else a new one."""
+    values = kept_values()
+    if values is None:
+        return make()
+    packed = values.find("text", key)
+    if packed is not None:
+        return Composed.unpacked(packed, make)
+    made = make()
+    packed = made.packed()
+    if packed is not None:
+        values.keep(packed, "text", key)
+    return made
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -129,14 +145,13 @@ class Bound:
         partials: Where partial results are, and their bytes.
         windows: (offset, bytes) of the part of a tensor that this dispatch binds, by name; counted
             from its first byte.
-        numbers: The inputs' numbers, by name, of those that may travel as parameters.
-        values: More inputs that do: a fact and an input's number.
+        values: Inputs that travel as parameters, besides those of its names: a fact and an input's
+            number.
     """
 
     arguments: Mapping[str, Argument]
     partials: tuple[BindingResource, int] | None = None
     windows: Mapping[str, tuple[int, int]] | None = None
-    numbers: Mapping[str, int] | None = None
     values: tuple[tuple[str, int], ...] = ()
 
     def in_parts(self, number: int, nbytes: int) -> tuple[Bound, Spec]:
@@ -173,11 +188,10 @@ def build(
         ShaderError: A parameter does not fit its field.
     """
     slots = [one for one in composed.bindings if one.role != "params"]
-    numbers = bound.numbers or {}
     values = [
-        (f"{one.name}_value", numbers[one.name])
+        (f"{one.name}_value", bound.arguments[one.name].place.number)
         for one in composition.inputs
-        if one.access == "value" and one.name in numbers and bound.arguments[one.name].is_value
+        if one.access == "value" and bound.arguments[one.name].is_value
     ]
     values += bound.values
     report = _report(composition, composed, bound.arguments) if composed.uses_status else None
@@ -227,8 +241,12 @@ def _report(
 ) -> StatusReport:
     names = tuple([one.name for one in composition.inputs])
     shapes = tuple([(name, one.shape) for name, one in arguments.items()])
-    loops = long_loops(composition.source, composed.form) if composition.source.checks_loops else ()
-    ended = what_ended(composition.kernel, loops) if loops else None
+    ended = None
+    if composition.source.checks_loops:
+        from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops, what_ended
+
+        loops = long_loops(composition.source, composed.form)
+        ended = what_ended(composition.kernel, loops) if loops else None
     return StatusReport(composition.kernel, names, shapes, ended)
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.text.instances import template_hash
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
+from wgsl_kernels.backends.webgpu.modules.kernel_source import names_fields
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import PLAIN, Bound, Composition
-from wgsl_kernels.backends.webgpu.templates.template import hash_of
 from wgsl_kernels.backends.webgpu.tuning.choice import Choice
 
 if TYPE_CHECKING:
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.composing.compose import Options
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.programs.program import Program
     from wgsl_kernels.backends.webgpu.tuning.choice import Candidate, ShapeClass
     from wgsl_kernels.engine.values.spec import Spec
@@ -59,8 +58,7 @@ class ShaderCall:
         known = {**tensor_facts(shown), **facts}
         if self.shader.params is not None:
             facts.update(params_with(self.shader.params, known, self.kernel))
-        structs = self.source.structs.values()
-        if any(field.name.endswith(FACT_ENDINGS) for struct in structs for field in struct.fields):
+        if names_fields(self.source, FACT_ENDINGS):
             facts.update({name: value for name, value in known.items() if name not in facts})
 
     def composition(
@@ -73,7 +71,7 @@ class ShaderCall:
         )
 
     def bound(self, arguments: Sequence[Argument | None]) -> Bound:
-        return Bound({**self.given(arguments), **self.made()}, numbers=self.numbers())
+        return Bound({**self.given(arguments), **self.made()})
 
     def choice(
         self, candidates: Mapping[str, Candidate], shape_class: ShapeClass, work: int
@@ -86,6 +84,9 @@ class ShaderCall:
             return None
 
         def read(path: str) -> str:
+            from wgsl_kernels.backends.webgpu.composing.text.instances import template_hash
+            from wgsl_kernels.backends.webgpu.templates.template import hash_of
+
             return hash_of([template_hash(path), *(one.text.text for one in self.source.files)])
 
         return Choice(self.kernel, shape_class, candidates, next(iter(candidates)), read, work)
@@ -105,9 +106,6 @@ class ShaderCall:
     def given(self, arguments: Sequence[Argument | None]) -> dict[str, Argument]:
         pairs = zip(self.names, arguments, strict=True)
         return {name: one for name, one in pairs if one is not None}
-
-    def numbers(self) -> dict[str, int]:
-        return {name: n for n, name in enumerate(self.names)}
 
 
 Lowered = tuple["Program", Choice | None]

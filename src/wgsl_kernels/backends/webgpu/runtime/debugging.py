@@ -20,14 +20,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.runtime.runner import binding_range
-from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned, watch_run
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import line_of, user_line
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.instrument.rewrite import LABEL
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -73,6 +70,8 @@ class Debugging:
         own = vars(device)
         with device.lock:
             if on and self._plain is None:
+                from wgsl_kernels.backends.webgpu.runtime.watching import allocate_poisoned
+
                 self._plain = device.run
                 own["run"], own["read"], own["wait"] = self._run, self._read, self._wait
                 vars(device.pool)["allocate"] = partial(allocate_poisoned, device, POISON)
@@ -108,8 +107,10 @@ class Debugging:
             self._plain(ready, storages)
             return
         assert self.device is not None
+        from wgsl_kernels.backends.webgpu.runtime.watching import watch_run
+
         _, dispatch = ready.origin
-        events = watch_run(self.device, self._plain, ready, storages).events
+        events = watch_run(self.device, self._plain, ready, storages)
         for line in said([one for one in events if one.record.event == "said"]):
             print(line)  # what wk_print is for
         self.faults += [fault(one) for one in events if one.record.event != "said"]
@@ -150,6 +151,21 @@ class Debugging:
             raise KernelFault(f"{faults[0].message}{more}", findings=faults)
 
 
+ACCESS_WORDS = {
+    "write-race": ("write-race", "{at} is written by invocations {other} and {who}."),
+    "read-race": (
+        "read-race",
+        "{at} is read by one of invocations {other} and {who} and written by the other, {cure}",
+    ),
+    "unset": (
+        "unset-workgroup-read",
+        "{at} is read by invocation {who} before anything is written there. Some drivers leave "
+        "there what the workgroup before wrote.",
+    ),
+}
+"""The code and the words of an access that is wrong, by what is wrong with it."""
+
+
 def fault(event: Event) -> Finding:
     """Return what a dispatch did wrong as a finding, at the author's place."""
     record, module = event.record, event.dispatch.module
@@ -159,21 +175,10 @@ def fault(event: Event) -> Finding:
     if record.event == "outside":
         code = "out-of-bounds-write" if site.access == "write" else "out-of-bounds-read"
         words = f"{at} of {record.length}, invocation {record.invocation}."
-    elif record.event == "write-race":
-        code = "write-race"
-        words = f"{at} is written by invocations {record.other} and {record.invocation}."
-    elif record.event == "read-race":
-        code = "read-race"
-        words = (
-            f"{at} is read by one of invocations {record.other} and {record.invocation} and "
-            "written by the other, with nothing between. Put a barrier there."
-        )
-    elif record.event == "unset":
-        code = "unset-workgroup-read"
-        words = (
-            f"{at} is read by invocation {record.invocation} before anything is written there. "
-            "Some drivers leave there what the workgroup before wrote."
-        )
+    elif record.event in ACCESS_WORDS:
+        code, words = ACCESS_WORDS[record.event]
+        cure = "with nothing between. Put a barrier there."
+        words = words.format(at=at, who=record.invocation, other=record.other, cure=cure)
     elif record.event == "failed":
         code, words = "failed-assertion", f"wk_assert fails in invocation {record.invocation}."
     else:
@@ -182,20 +187,14 @@ def fault(event: Event) -> Finding:
             f"invocation {record.invocation} runs more than {record.length} rounds; software "
             "adapters stop it and go on with wrong values."
         )
-    composed = module.source_map.composed
-    place = composed.place(site.span.begin)
-    text, place = module.source_map.origin(place.line, place.column)
-    start = module.composed.start
-    if place.file == COMPOSED and start is not None:
-        text, place = start
-    line = text.line(place.line)
-    width = max(1, min(site.span.end - site.span.begin, len(line) - place.column + 1))
-    kernel = module.composed.kernel
-    return Finding(code, words, kernel, place.file, place.line, place.column, width, line)
+    composed = module.composed
+    return Finding(code, words, composed.kernel, *composed.authors_place(site.span))
 
 
 def said(events: Sequence[Event]) -> Iterator[str]:
     """Yield what ``wk_print`` wrote, with its place, its label and its invocation."""
+    from wgsl_kernels.wgsl.instrument.rewrite import LABEL
+
     parts: dict[tuple[int, int], list[str]] = {}
     for event in events:
         record = event.record

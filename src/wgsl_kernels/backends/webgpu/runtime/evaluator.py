@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
-from wgsl_kernels.backends.webgpu.fusion.cut import cut
 from wgsl_kernels.backends.webgpu.fusion.graph import VIEW, FusionGroup, is_pending_input
-from wgsl_kernels.backends.webgpu.fusion.groups import lower_group
+from wgsl_kernels.backends.webgpu.fusion.groups import cut, lower_group
 from wgsl_kernels.backends.webgpu.fusion.parts import structure_of
-from wgsl_kernels.backends.webgpu.fusion.seen import SeenStructures
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
 from wgsl_kernels.backends.webgpu.runtime.fusible_kernels import (
     FusibleKernels,
@@ -27,16 +25,63 @@ from wgsl_kernels.engine.environment.errors import (
     ShapeError,
 )
 from wgsl_kernels.engine.environment.origin import line_of
+from wgsl_kernels.engine.environment.recent import Recent
 from wgsl_kernels.engine.registry.registry import note_failure
 from wgsl_kernels.wgsl.errors.errors import coded
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+    from wgsl_kernels.backends.webgpu.arrays.host_values import Words
     from wgsl_kernels.backends.webgpu.composing.text.structure import Structure
     from wgsl_kernels.backends.webgpu.devices.device import Device
-    from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch
-    from wgsl_kernels.backends.webgpu.fusion.modes import LeafReads
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
+    from wgsl_kernels.backends.webgpu.fusion.groups import GroupDispatch
+    from wgsl_kernels.backends.webgpu.fusion.parts import FusedStructure
+    from wgsl_kernels.backends.webgpu.tuning.tuner import Tuner
+    from wgsl_kernels.engine.values.host import Array
+    from wgsl_kernels.engine.values.spec import Spec
+
+
+SEEN_BYTES = 3000
+"""What a structure takes that is remembered."""
+FUSED_EARLY = 32
+"""Structures of maps that may be fused on first use in a process that has run nothing yet."""
+EARNED_BY = 256
+"""Dispatches for which there may be another: they take about as long as one is compiled."""
+
+
+class SeenStructures:
+    """The structures that one backend has met."""
+
+    def __init__(self) -> None:
+        self._keys: Recent[Any, bool] = Recent(SEEN_BYTES)
+        self._early = 0
+
+    def is_new(self, key: Any) -> bool:
+        """Say whether a structure was never met, and remember it."""
+        if self._keys[key]:
+            return False
+        self._keys.keep(key, True)
+        return True
+
+    def may_be_early(self, recorded: int, cost: int) -> bool:
+        """Say whether a new structure may be fused at once, where so many dispatches ran; count it.
+
+        Most programs are loops, in which it recurs; of those that are not, this bounds the cost.
+        """
+        if self._early + cost > FUSED_EARLY + recorded // EARNED_BY:
+            return False
+        self._early += cost
+        return True
+
+    def ran_separately(self, structure: Structure) -> None:
+        self._keys.keep(structure.maps, True)
+
+    def was_separate(self, group: FusionGroup, structure: Structure) -> bool:
+        """Say whether the maps of a group ran before, behind what was made by itself."""
+        if len(structure.steps) == 1:
+            return bool(group.nodes[-1].op.was_alone)
+        return self._keys[structure.maps] is not None
+
 
 CALLED = "The op was called at"
 LATE = (OutOfMemoryError, ShaderError, ArgumentError, ShapeError, DTypeError)
@@ -207,16 +252,16 @@ class Evaluator:
     ) -> GroupRun | None:
         """Return the program of a group; None if a structure is new or cannot be fused."""
         most = device.limits["max-storage-buffers-per-shader-stage"]
-        parts: list[tuple[GroupDispatch, Structure, LeafReads]] = []
+        parts: list[tuple[GroupDispatch, FusedStructure]] = []
         fits = True
         for part in cut(group, [state != "value" for state in states], most):
             found = structure_of(group, part)
             if found is None:
                 return None
-            if self.is_new(found[0].key):
-                self.seen.ran_separately(found[0])
+            if self.is_new(found.structure.key):
+                self.seen.ran_separately(found.structure)
                 fits = False
-            parts.append((part, *found))
+            parts.append((part, found))
         if not fits or self.is_too_large(device, group):
             return None
         program, nodes = lower_group(group, parts, device)
@@ -251,3 +296,21 @@ def _share(view: GpuArray, evaluator: Evaluator) -> None:
     if base.op is not None:
         evaluator.make(base, "a view of it is needed")
     view.materialise(base.storage, base.device)
+
+
+class Session(Protocol):
+    """One backend; see `WebGpuBackend`."""
+
+    @property
+    def tuner(self) -> Tuner: ...
+    @property
+    def evaluator(self) -> Evaluator: ...
+    def open(self) -> Device: ...
+    def fusion(self) -> str: ...
+    def check_size(self, spec: Spec) -> None: ...
+    def make_resident(self, array: GpuArray, why: str = "") -> None: ...
+    def contiguous(self, array: GpuArray) -> GpuArray: ...
+    def copy(self, array: GpuArray) -> GpuArray: ...
+    def upload(self, values: Array, spec: Spec) -> GpuArray: ...
+    def download(self, array: GpuArray, spec: Spec) -> Array: ...
+    def fill(self, array: GpuArray, words: Words) -> None: ...

@@ -9,12 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.groups import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER, prefix_of
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache
-from wgsl_kernels.backends.webgpu.fusion.cut import GroupDispatch, cut
 from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, FusionGroup, cost_of
+from wgsl_kernels.backends.webgpu.fusion.groups import GroupDispatch, cut
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
-from wgsl_kernels.backends.webgpu.fusion.seen import COST_WITH_KERNEL
 from wgsl_kernels.backends.webgpu.fusion.splice import Maps
 from wgsl_kernels.backends.webgpu.runtime.runner import Loaded, bytes_of_loaded
 from wgsl_kernels.engine.environment.errors import (
@@ -35,6 +34,8 @@ DEFERRED_MAX = 6
 """The most pending kernels that are no maps; they keep inputs larger than their results."""
 REPEATED_MAPS_MAX = 3
 """The most maps that are computed more than once for an element rather than written."""
+COST_WITH_KERNEL = 4
+"""For how many structures of maps one counts that such a kernel is in, such as a product."""
 OWN_BINDINGS = 3
 """What a kernel binds besides inputs: its result, partial results, the status."""
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.fusion.splice import Maps
     from wgsl_kernels.backends.webgpu.programs.call import Lowered
+    from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.backends.webgpu.runtime.function import FunctionProgram
-    from wgsl_kernels.backends.webgpu.runtime.session import Session
     from wgsl_kernels.backends.webgpu.runtime.shader import ShaderLowering
     from wgsl_kernels.backends.webgpu.runtime.small import HostKernel
     from wgsl_kernels.engine.values.spec import Spec

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
-from wgsl_kernels.backends.webgpu.composing.text.long_loops import ENDED
+from wgsl_kernels.backends.webgpu.composing.text.composed import ENDED
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 from wgsl_kernels.backends.webgpu.devices.status import STATUS_BYTES
 from wgsl_kernels.backends.webgpu.fusion.splice import takes_epilogue
@@ -284,6 +284,7 @@ def ready_of(device: Device, program: Program, dispatch: Dispatch) -> Ready:
             constants=dict(module.constants) or None,
             entry=composed.entry,
             immediates=immediates,
+            is_ours=composed.is_all_ours,
         )
     except CompileFailure as failure:
         raise composed.explain(failure.message) from None

@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
-from wgsl_kernels.backends.webgpu.composing.forms.reductions import is_normalization
-from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
 from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
 from wgsl_kernels.backends.webgpu.fusion.graph import HEAVY, LIGHT
 from wgsl_kernels.backends.webgpu.lowering.free import accepts_epilogue, lower_free, prologues
@@ -16,7 +14,13 @@ from wgsl_kernels.backends.webgpu.lowering.map import lower_map
 from wgsl_kernels.backends.webgpu.lowering.reduce import lower_reduce
 from wgsl_kernels.backends.webgpu.lowering.scan import lower_scan
 from wgsl_kernels.backends.webgpu.lowering.window import MOST_READS, lower_window, reads_of
-from wgsl_kernels.backends.webgpu.modules.source import can_wait, is_light, is_plain
+from wgsl_kernels.backends.webgpu.modules.kernel_source import (
+    attributes_of,
+    can_wait,
+    is_light,
+    is_normalization,
+    is_plain,
+)
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, arguments_of, same_buffers
 
 if TYPE_CHECKING:
@@ -86,6 +90,8 @@ class ShaderLowering:
         """Say whether the adapter may end loops of an author's kernel, which has to report it."""
         if self.is_ours or not device.policy.ends_loops:
             return False
+        from wgsl_kernels.backends.webgpu.composing.text.long_loops import long_loops
+
         return bool(long_loops(self.call.shader.source, self.form))
 
     def may_be_deferred(self, arrays: Sequence[Any], device: Device) -> bool:
@@ -117,10 +123,9 @@ class ShaderLowering:
         if len(outputs) != 1 or not is_plain(source) or _asks_for_layout(call.shader):
             return None
         dtypes = tuple(one.dtype for one in arrays)
-        fields = tuple(source.structs["Attrs"].fields) if "Attrs" in source.structs else ()
-        if any(one.name.endswith(_FACTS) and one.name not in call.attrs for one in fields):
+        given = attributes_of(source)
+        if any(one.endswith(_FACTS) and one not in call.attrs for one in given):
             return None
-        given = tuple(one.name for one in fields)
         made = call.output_names[0], outputs[0].dtype
         key = (source.digest, call.names, dtypes, *made)
         return Kind(call.kernel, source, call.names, dtypes, *made, given, key)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -36,45 +35,38 @@ class Event:
     dispatch: Dispatch
 
 
-@dataclass
-class DispatchWatch:
-    """What the dispatches of a block noted.
-
-    Attributes:
-        refused: Those whose watching text does not compile, with the compiler's words.
-    """
-
-    events: list[Event] = field(default_factory=list[Event])
-    dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
-    refused: list[tuple[Dispatch, str]] = field(default_factory=list[tuple["Dispatch", str]])
+@contextmanager
+def with_methods(
+    device: Device, part: object = None, **methods: Callable[..., Any]
+) -> Iterator[None]:
+    """Have a device, or a part of it, other methods in a block, for whoever calls them there."""
+    own = vars(device if part is None else part)
+    with device.lock:
+        before = {name: own[name] for name in methods if name in own}
+        own.update(methods)
+    try:
+        yield
+    finally:
+        with device.lock:
+            for name in methods:
+                own.pop(name, None)
+            own.update(before)
 
 
 @contextmanager
-def watching(device: Device, *, poison: int | None = None) -> Iterator[DispatchWatch]:
-    """Have all dispatches of a block watch themselves; new memory is filled with ``poison``."""
-    seen = DispatchWatch()
+def watching(device: Device) -> Iterator[list[Event]]:
+    """Have all dispatches of a block watch themselves; the list has what they noted."""
+    seen: list[Event] = []
     plain = device.run
-    own = vars(device)
 
     def run(ready: Ready, storages: Sequence[Storage]) -> None:
         if ready.origin is None or not ready.work:
             plain(ready, storages)
         else:
-            noted = watch_run(device, plain, ready, storages)
-            seen.events += noted.events
-            seen.dispatches += noted.dispatches
-            seen.refused += noted.refused
+            seen.extend(watch_run(device, plain, ready, storages))
 
-    with device.lock:
-        own["run"] = run
-        if poison is not None:
-            vars(device.pool)["allocate"] = functools.partial(allocate_poisoned, device, poison)
-    try:
+    with with_methods(device, run=run):
         yield seen
-    finally:
-        with device.lock:
-            own.pop("run", None)
-            vars(device.pool).pop("allocate", None)
 
 
 @dataclass
@@ -116,13 +108,8 @@ GUARD_BYTES = 256
 def poisoned(device: Device, word: int) -> Iterator[Guards]:
     """Fill new memory of a block with a word, so that what nobody writes shows, and guard it."""
     guards = Guards(device, word)
-    with device.lock:
-        vars(device.pool)["allocate"] = guards.allocate
-    try:
+    with with_methods(device, device.pool, allocate=guards.allocate):
         yield guards
-    finally:
-        with device.lock:
-            vars(device.pool).pop("allocate", None)
 
 
 def allocate_poisoned(
@@ -135,11 +122,13 @@ def allocate_poisoned(
 
 def watch_run(
     device: Device, plain: Callable[[Any, Any], None], ready: Ready, storages: Sequence[Storage]
-) -> DispatchWatch:
-    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted."""
+) -> list[Event]:
+    """Run one dispatch as a shader that watches itself, wait for it, and return what it noted.
+
+    One that does not compile, or not with what it adds, runs as it is.
+    """
     assert ready.origin is not None
     _, dispatch = ready.origin
-    seen = DispatchWatch(dispatches=[dispatch])
     composed = dispatch.module.composed
     slots = [one for one in composed.bindings if one.role != "params"]
     number = max((one.number for one in composed.bindings), default=-1) + 1
@@ -160,10 +149,9 @@ def watch_run(
             constants=dict(dispatch.module.constants) or None,
             entry=composed.entry,
         )
-    except (CompileFailure, ShaderError) as error:
-        seen.refused.append((dispatch, str(error)))
+    except (CompileFailure, ShaderError):
         plain(ready, storages)
-        return seen
+        return []
     ranges = [binding_range(device, one) for one in dispatch.bindings]
     strides = {one.name: one.stride for one in slots}
     lengths = {
@@ -177,5 +165,4 @@ def watch_run(
     )
     plain(own, [*storages, log])
     noted = type(device).read(device, log, 0, words.nbytes).view(np.uint32)
-    seen.events += [Event(record, dispatch) for record in records_in(noted, made.sites)]
-    return seen
+    return [Event(record, dispatch) for record in records_in(noted, made.sites)]

@@ -79,6 +79,8 @@ SAMPLES = [
         f=_scaled, attrs={"variance_epsilon": 0.001}, bound=batch_norm_bound(has_scale=True),
     ),
     _batch((2, 1, 1, 2, 1, 2), (2,), (2,), (2,), (2,), bound=_WHOLE),
+    _batch((2, 3, 2, 6), *[(3, 1, 1)] * 4, bound=_WHOLE),
+    _batch((2, 3, 5), *[(2, 3, 1)] * 2, bound=batch_norm_bound()),
     _batch((), (), (), bound=batch_norm_bound()),
     _batch((0, 3), (3,), (3,)),
     _batch((3, 4), (4,), (4,), dtypes="float16", bound=batch_norm_bound()),

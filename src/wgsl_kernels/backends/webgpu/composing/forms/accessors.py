@@ -6,23 +6,21 @@ import functools
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.elements import PLACES, arrays_of
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    Instance,
     InstanceNames,
     functions_of,
 )
+from wgsl_kernels.backends.webgpu.modules.kernel_source import declared_as_vec4
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
-from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.tree import Name
 from wgsl_kernels.wgsl.types.kinds import Array, Atomic, Scalar, Vector
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceFunction
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.tree import Function
 
 ACCESSORS = Instance("tensors/accessors.wesl")
@@ -105,16 +103,6 @@ def _binds_vec4(composer: Composer, operand: Operand, verb: str) -> bool:
     needs = set[str]().union(*map(source.needs_of, source.functions.values()))
     declared = composer.source.variables.get(operand.wgsl)
     return declared is None and not needs & single
-
-
-def declared_as_vec4(source: Source, name: str) -> bool:
-    """Say whether the author declares a tensor's array as one of vec4: it moves only in fours."""
-    variable = source.variables.get(wgsl_name(name))
-    type_ = None if variable is None else variable.type
-    if type_ is None or type_.name != "array":
-        return False
-    element = type_.templates[0]
-    return isinstance(element, Name) and element.name == "vec4"
 
 
 def _check_element(composer: Composer, operand: Operand) -> None:

@@ -12,7 +12,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.totals import add_totals
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames
 from wgsl_kernels.engine.values.dtypes import BYTES
 
 if TYPE_CHECKING:

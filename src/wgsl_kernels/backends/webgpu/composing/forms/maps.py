@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions
 from wgsl_kernels.backends.webgpu.composing.text.instances import fill_slot
-from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, VARIANTS
-from wgsl_kernels.backends.webgpu.composing.text.structure import Kind, Leaf, Step, Structure
+from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, choose_op
+from wgsl_kernels.backends.webgpu.composing.text.structure import OWN, Kind, Leaf, Step, Structure
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
@@ -16,21 +16,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Access, Operand
     from wgsl_kernels.backends.webgpu.composing.text.structure import Mode
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.tree import Function, Parameter
 
 MAP_SLOTS = "templates/map_slots.wesl"
-OWN = "wk_"
-"""What the names of a text's own maps begin with, which are not fused into another kernel."""
-
-
-def choose_op(kernel: str, source: Source, dtype: str) -> Function:
-    """Return the function that serves ``dtype``: ``op_i32`` and the like before ``op``."""
-    for name in (*VARIANTS[dtype], "op"):
-        if name in source.functions:
-            return source.functions[name]
-    have = ", ".join(sorted(OP_NAMES & source.functions.keys()))
-    raise ShaderError(f"{kernel}: {source.file} has no op for {dtype}; found {have}.")
 
 
 def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:

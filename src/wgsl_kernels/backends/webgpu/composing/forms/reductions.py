@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.elements import (
     add_elements,
@@ -20,7 +20,9 @@ from wgsl_kernels.backends.webgpu.composing.forms.totals import (
     held,
     total_type,
 )
-from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames, fill_slot
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames, fill_slot
+from wgsl_kernels.backends.webgpu.modules.kernel_source import is_normalization
 from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
@@ -29,18 +31,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.forms.totals import Stage
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
-    from wgsl_kernels.backends.webgpu.modules.source import Source
     from wgsl_kernels.wgsl.syntax.tree import Function
-
-CHUNK = 16384
-"""The most elements that one workgroup or one invocation reduces. Longer rows take two stages."""
-
-Variant = Literal["rows", "columns", "eights", "lanes", "subgroups"]
-
-
-def is_normalization(source: Source) -> bool:
-    """Say whether a reduction also maps the elements that it has reduced."""
-    return "apply" in source.functions
 
 
 def add_reduction(

@@ -9,8 +9,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARTIALS
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    Instance,
     InstanceNames,
     fill_slot,
     wanted_function,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.syntax.tree import Name
 
 REDUCE_SLOTS = "templates/reduce_slots.wesl"
@@ -85,20 +85,28 @@ def add_totals(composer: Composer, stage: Stage) -> None:
         composer.writes_partials = stage == "partial"
 
 
-def total_bytes(source: Source, types: TypeLayouts) -> int:
+def total_bytes(source: Source, x: str, given: str, y: str, output: str) -> int:
     """Return the bytes from one accumulator to the next in an array; 0 if they are not known."""
+    types = _types_before(source, x, given, y, output)
     try:
         return types.written(source.functions["init"].returns or "").stride
     except UnknownTypeError:
         return 0
 
 
-def types_before(source: Source, x: str, given: str, y: str, output: str) -> TypeLayouts:
+def _types_before(source: Source, x: str, given: str, y: str, output: str) -> TypeLayouts:
     """Return the types of a kernel that is not yet being composed, given names and dtypes."""
     own, wanted = VALUE_TYPES[given], VALUE_TYPES[output]
     aliases = {"T": own, f"T_{x}": own, f"T_{y}": wanted}
     aliases["T_wide"] = "f32" if wanted == "f16" else wanted
     return TypeLayouts(NamedTypes(source.declarations, aliases, {}))
+
+
+def can_hold(source: Source, x: str, given: str, y: str, output: str) -> bool:
+    """Say whether the accumulator can be held between two turns of an unrolled loop."""
+    layouts = _types_before(source, x, given, y, output)
+    total = layouts.types.of(source.functions["init"].returns)
+    return held(layouts, total, "total") is not None
 
 
 def held(layouts: TypeLayouts, type_: Type | None, value: str) -> str | None:

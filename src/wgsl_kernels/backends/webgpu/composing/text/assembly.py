@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
     InstanceFunction,
-    Offer,
     functions_of,
 )
+from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.placed import placed_finding
 from wgsl_kernels.wgsl.linking.joining import Excerpt, Joined, cleared, join
@@ -30,8 +30,9 @@ from wgsl_kernels.wgsl.syntax.tree import Broken, ConstAssert, Declaration, Dire
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.text.instances import Instance, InstanceNames
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
+    from wgsl_kernels.backends.webgpu.composing.text.instances import InstanceNames
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.linking.joining import Part
     from wgsl_kernels.wgsl.syntax.places import Span
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap

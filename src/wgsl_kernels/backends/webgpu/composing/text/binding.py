@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import (
@@ -11,6 +12,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import (
     BindingAccess,
     BoundBuffer,
     Composed,
+    Traced,
     uniform_head,
 )
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import find_uniform, lay_out, uniform_type
@@ -56,7 +58,6 @@ def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4
         kernel=composer.kernel,
         form=composer.form,
         text=source_map.composed.text,
-        source_map=source_map,
         entry=_entry_name(composer, entry),
         bindings=bindings,
         fields=fields,
@@ -67,7 +68,7 @@ def bind(composer: Composer, entry: Function, start: tuple[Text, Place], *, vec4
         uses_status=composer.uses_status,
         vec4=vec4,
         partial_bytes=_partial_bytes(composer),
-        start=start,
+        _traced=partial(Traced, source_map, start),
     )
 
 

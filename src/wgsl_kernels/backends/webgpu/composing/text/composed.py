@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import astuple, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from wgsl_kernels.backends.webgpu.composing.text.params import Packer
+from wgsl_kernels.backends.webgpu.composing.text.params import Field, Offer, Packer
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.places import pointed
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, WrittenText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
-    from wgsl_kernels.backends.webgpu.composing.text.params import Field
     from wgsl_kernels.engine.environment.errors import ShaderError
-    from wgsl_kernels.wgsl.syntax.places import Place, Text
+    from wgsl_kernels.wgsl.syntax.places import Place, Span, Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 BindingAccess = Literal["read", "read_write", "uniform"]
@@ -28,6 +26,8 @@ Role = Literal["tensor", "partials", "params", "status"]
 PARTIALS = "wk_partials"
 STATUS = "wk_status"
 PARAMS = "wk_params"
+ENDED = 255
+"""The code that `templates/any_kernel.wgsl` reports where a kernel's loops were ended."""
 
 _FUNCTION = re.compile(r"^fn\s+(\w+)", re.MULTILINE)
 _UNIFORM_POINTER = re.compile(r"\bptr\s*<\s*uniform\b")
@@ -35,11 +35,31 @@ _UNIFORM_POINTER = re.compile(r"\bptr\s*<\s*uniform\b")
 
 def is_all_ours(source_map: SourceMap) -> bool:
     """Say whether all that is quoted in a text comes from files of the package."""
+    from wgsl_kernels.wgsl.syntax.source_map import WrittenText
+
     sources = {id(source): source for _, source in source_map.written if source is not None}
     return all(
         is_all_ours(one.map) if isinstance(one, WrittenText) else is_ours(one.file)
         for one in sources.values()
     )
+
+
+_SHARED = ("templates/", "tensors/", "lib/", "operands/", "families/", "lowering/")
+"""The folders of the package's shaders that are no kernel's own."""
+
+
+def is_kernels_own(file: str, *, by_us: bool) -> bool:
+    """Say whether a file is a kernel's own, not one of the package that many share.
+
+    Args:
+        file: What places in a composed text name.
+        by_us: Whether the kernel is one of the package.
+    """
+    from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+
+    if file == COMPOSED:
+        return False
+    return not file.startswith(_SHARED) if by_us else not is_ours(file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +88,20 @@ def uniform_head(number: int) -> str:
     return f"@group(0) @binding({number}) var<uniform>"
 
 
+class Traced(NamedTuple):
+    """Where a composed text comes from: its places, and where the author has the kernel begin."""
+
+    source_map: SourceMap
+    start: tuple[Text, Place] | None
+
+
+_PLAIN = (
+    "kernel", "form", "text", "entry", "params_size", "workgroup_size", "workgroup_bytes",
+    "features", "uses_status", "vec4", "partial_bytes",
+)  # fmt: skip
+"""The fields of a composed text that are of plain types."""
+
+
 @dataclass(frozen=True)
 class Composed:
     """A composed shader.
@@ -80,13 +114,11 @@ class Composed:
         uses_status: Whether it reports errors; then the fact ``wk_status_slot`` is wanted.
         vec4: Whether its arrays are bound as vec4, and written in whole vec4s.
         partial_bytes: Of a reduction in two stages, the bytes of one partial result, else 0.
-        start: The author's text and the place where the kernel begins.
     """
 
     kernel: str
     form: Form
     text: str
-    source_map: SourceMap
     entry: str
     bindings: tuple[BoundBuffer, ...]
     fields: tuple[Field, ...]
@@ -97,19 +129,57 @@ class Composed:
     uses_status: bool
     vec4: bool
     partial_bytes: int
-    start: tuple[Text, Place] | None
+    _traced: Callable[[], Traced] = field(compare=False, repr=False)
+
+    @property
+    def source_map(self) -> SourceMap:
+        """Where each of its places comes from."""
+        return self._origin.source_map
+
+    @property
+    def start(self) -> tuple[Text, Place] | None:
+        """The author's text and the place where the kernel begins."""
+        return self._origin.start
+
+    @functools.cached_property
+    def _origin(self) -> Traced:
+        return self._traced()
+
+    def packed(self) -> tuple[Any, ...] | None:
+        """Return what `unpacked` makes it of again, of plain types; None of an author's text."""
+        if not self.is_all_ours:
+            return None
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        return (
+            plain,
+            [astuple(one) for one in self.bindings],
+            [astuple(one) for one in self.fields],
+        )
+
+    @classmethod
+    def unpacked(cls, packed: tuple[Any, ...], compose: Callable[[], Composed]) -> Composed:
+        """Return a text that another process composed; errors alone have it composed again."""
+        plain, bindings, fields = packed
+        found = cls(
+            bindings=tuple([BoundBuffer(*one) for one in bindings]),
+            fields=tuple([Field(name, Offer(*offer), *more) for name, offer, *more in fields]),
+            _traced=lambda: compose()._origin,
+            **plain,
+        )
+        vars(found)["is_all_ours"] = True
+        return found
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(f.fact for f in self.fields if not f.constant))
+        return tuple(dict.fromkeys(f.offer.fact for f in self.fields if not f.offer.constant))
 
-    @property
+    @functools.cached_property
     def immediate_size(self) -> int:
         """The bytes of the block if a dispatch may bring them along, else 0.
 
         It may not where there are float16 fields or pointers, whose type names where it lies.
         """
-        is_fit = not _UNIFORM_POINTER.search(self.text)
+        is_fit = "ptr" not in self.text or not _UNIFORM_POINTER.search(self.text)
         return self.params_size if is_fit and all(f.scalar != "f16" for f in self.fields) else 0
 
     def with_immediates(self) -> str:
@@ -146,8 +216,25 @@ class Composed:
         words = str(error).removeprefix(f"{self.kernel}: ")
         return coded(error.code, f"{self.kernel}: {pointed(text, place, words)}")
 
+    def authors_place(self, span: Span) -> tuple[str, int, int, int, str]:
+        """Return what an author wrote for part of the text: file, line, column, width, the line.
+
+        Of what the composer wrote it is where the kernel begins.
+        """
+        from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+
+        at = self.source_map.composed.place(span.begin)
+        text, place = self.source_map.origin(at.line, at.column)
+        if place.file == COMPOSED and self.start is not None:
+            text, place = self.start
+        line = text.line(place.line)
+        width = max(1, min(span.end - span.begin, len(line) - place.column + 1))
+        return place.file, place.line, place.column, width, line
+
     def shared_functions(self) -> frozenset[str]:
         """Return the functions of its text that are the library's, or the composer's own."""
+        from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+
         found: list[str] = []
         text = self.source_map.composed
         for one in _FUNCTION.finditer(text.text):
@@ -158,12 +245,17 @@ class Composed:
         return frozenset(found)
 
     @functools.cached_property
+    def is_all_ours(self) -> bool:
+        """Whether all that is quoted in it comes from files of the package."""
+        return is_all_ours(self.source_map)
+
+    @functools.cached_property
     def refusal(self) -> ShaderError | None:
         """Why browsers refuse the text though the compiler here takes it, if they do.
 
         What comes from files of the package alone is held by its tests, and not looked at here.
         """
-        if is_all_ours(self.source_map):
+        if self.is_all_ours:
             return None
         from wgsl_kernels.wgsl.lint.explain import refusal
 

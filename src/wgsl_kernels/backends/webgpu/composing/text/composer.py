@@ -6,12 +6,12 @@ import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
-    Instance,
     InstanceFunction,
     InstanceNames,
-    Offer,
 )
+from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form, Operand
     from wgsl_kernels.backends.webgpu.composing.text.structure import After, Before
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function, Name
 

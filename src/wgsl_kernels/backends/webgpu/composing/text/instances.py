@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
+from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 from wgsl_kernels.wgsl.linking.grammar import parse_source
@@ -23,54 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
+    from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
     from wgsl_kernels.backends.webgpu.templates.template import Template
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Span, Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """A field that the composer can add to the uniform struct: its type and what fills it.
-
-    What else says how it is filled is as in ``Field``.
-    """
-
-    type: str
-    fact: str
-    pad: int = 0
-    constant: bool = False
-    is_exact: bool = False
-    is_bounded: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """Which template, and its configuration.
-
-    Attributes:
-        configuration: Values of its constants; others keep their defaults.
-    """
-
-    path: str
-    configuration: tuple[tuple[str, bool | int], ...] = ()
-
-    def given(self, **values: bool | int) -> Instance:
-        return Instance(self.path, (*self.configuration, *values.items()))
-
-    def value(self, name: str, default: bool | int) -> bool | int:
-        return dict(self.configuration).get(name, default)
-
-    def names(self) -> Names:
-        """Return its text without the slots, which the kernel declares."""
-        return _printed(self.path, self.configuration, "")
-
-    def offers(self) -> Mapping[str, Offer]:
-        """Return the fields of parameters that its slots declare."""
-        return _opened(self.path).offers
-
-
-MAP = Instance("templates/map.wesl")
 TENSORS = "tensors/slots.wesl"
 STRUCT = "wk_Params"
 """What slots call the struct of the parameters that they want of the host, in ``wk_params``."""
@@ -120,10 +80,6 @@ class InstanceFunction:
         return _printed(self.instance.path, of_it, self.name)
 
     @property
-    def text(self) -> Text:
-        return self.printed.text
-
-    @property
     def declaration(self) -> Declaration:
         (found,) = self.printed.module.declarations
         return found
@@ -159,6 +115,16 @@ def functions_of(
         naming.of(name): InstanceFunction(instance, name, naming, checks.get(name))
         for name in _opened(instance.path).functions
     }
+
+
+def names_of(instance: Instance) -> Names:
+    """Return the text of an instance without the slots, which the kernel declares."""
+    return _printed(instance.path, instance.configuration, "")
+
+
+def offers_of(instance: Instance) -> Mapping[str, Offer]:
+    """Return the fields of parameters that its slots declare."""
+    return _opened(instance.path).offers
 
 
 def template_hash(path: str) -> str:

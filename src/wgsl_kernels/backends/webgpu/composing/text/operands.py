@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
 
-from wgsl_kernels.backends.webgpu.composing.text.instances import wanted_function
+from wgsl_kernels.backends.webgpu.modules.kernel_source import known_of_source
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
-from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
+    from wgsl_kernels.wgsl.syntax.tree import Expression, Function
 
 Access = Literal["flat", "strided", "value", "absent"]
 Form = Literal["map", "reduce", "scan", "window", "free"]
@@ -97,6 +97,21 @@ class Operand:
         return BOUND_TYPES[self.dtype]
 
 
+def choose_op(kernel: str, source: Source, dtype: str) -> Function:
+    """Return the function that serves ``dtype``: ``op_i32`` and the like before ``op``."""
+    for name in (*VARIANTS[dtype], "op"):
+        if name in source.functions:
+            return source.functions[name]
+    have = ", ".join(sorted(OP_NAMES & source.functions.keys()))
+    raise ShaderError(f"{kernel}: {source.file} has no op for {dtype}; found {have}.")
+
+
+@known_of_source
+def op_parameters(source: Source, kernel: str, dtype: str) -> tuple[str, ...]:
+    """Return what the function that serves ``dtype`` calls its parameters."""
+    return tuple([one.name for one in choose_op(kernel, source, dtype).parameters])
+
+
 def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
     """Return which form a kernel has, from what its files define unless it is declared.
 
@@ -104,6 +119,11 @@ def classify(source: Source, declared: DeclaredForm | None = None) -> Form:
         ShaderError: It defines neither a compute entry point, nor ``init`` and ``combine``, nor
             ``op``; or not what the declared form wants.
     """
+    return _form(source, declared)
+
+
+@known_of_source
+def _form(source: Source, declared: DeclaredForm | None) -> Form:
     functions = source.functions
     if declared is not None:
         _require_totals(source, declared)
@@ -127,6 +147,8 @@ def _require_totals(source: Source, form: DeclaredForm) -> None:
     missing = next((name for name in ("init", "combine") if name not in source.functions), None)
     if missing is None:
         return
+    from wgsl_kernels.backends.webgpu.composing.text.instances import wanted_function
+
     found = ", ".join(f"fn {name}" for name in source.functions) or "no function"
     wanted = wanted_function(missing) + ", of which nothing changes" * (missing == "init")
     message = f"a {form} needs fn {missing}, which is missing; want {wanted}. There is "
@@ -137,6 +159,7 @@ def _require_totals(source: Source, form: DeclaredForm) -> None:
     raise source.refused(ShaderError(where))
 
 
+@known_of_source
 def allowed_access(source: Source, name: str) -> frozenset[Access]:
     """Return how the input ``name`` may be handed to the kernel without a copy.
 
@@ -165,11 +188,16 @@ def allowed_dtypes(
     ``T`` and ``T_<name>`` allow every dtype that kernels compute in, except that a map serves
     complex64 only through ``op_complex``; a u32 in a buffer may hold the bits of any 4-byte dtype.
     """
+    return _dtypes_allowed(source, name, declared)
+
+
+@known_of_source
+def _dtypes_allowed(source: Source, name: str, declared: DeclaredForm | None) -> frozenset[str]:
     form = classify(source, declared)
     if form == "free":
         variable = source.variables.get(wgsl_name(name))
         type_ = None if variable is None else variable.type
-        return _dtypes_of(spell(type_.templates[0] if type_ and type_.templates else type_))
+        return _dtypes_of(_spelled(type_.templates[0] if type_ and type_.templates else type_))
     ops = source.functions
     if form != "map":
         written = _parameter_type(source, "lift", 0) if name != "y" else ""
@@ -184,14 +212,20 @@ def allowed_dtypes(
     return found
 
 
+def _spelled(type_: Expression | None) -> str:
+    from wgsl_kernels.wgsl.syntax.printer import spell  # what sources say is known mostly
+
+    return spell(type_)
+
+
 def _parameter_type(source: Source, function: str, index: int) -> str:
     found = source.functions.get(function)
-    return spell(found.parameters[index].type) if found and len(found.parameters) > index else ""
+    return _spelled(found.parameters[index].type) if found and len(found.parameters) > index else ""
 
 
 def _named_type(source: Source, function: str, name: str) -> str:
     parameters = source.functions[function].parameters
-    return spell(next((p.type for p in parameters if p.name == name), None))
+    return _spelled(next((p.type for p in parameters if p.name == name), None))
 
 
 def _dtypes_of(written: str) -> frozenset[str]:

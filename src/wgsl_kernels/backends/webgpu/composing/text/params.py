@@ -22,35 +22,46 @@ _RANGES = {"u32": (0, _WORD), "i32": (-(1 << 31), (1 << 31) - 1)}
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """One field of the uniform struct.
+class Offer:
+    """What a field of the uniform struct may be: its type in WGSL, and how it is filled.
 
     Attributes:
         fact: The name of what fills it: an attr, or ``x_shape``, ``x_strides``, ``x_offset``,
             ``x_size``, ``x_value`` of a tensor, or a word of the composer's own.
-        scalar: Its element type: ``u32``, ``i32``, ``f32`` or ``f16``.
-        slots: How many elements it has; fewer numbers are padded in front.
-        pad: What the padding is: 1 for shapes, 0 otherwise.
-        is_exact: Whether there must be as many numbers as elements: an attribute in a vector.
-        is_bounded: Whether a whole number must lie in the type's range; strides and offsets wrap.
+        pad: What stands in front of fewer numbers than it has elements: 1 for shapes, else 0.
         constant: True where the field holds only padding, whatever the facts are: the word
             ``wk_zero``, and facts of absent inputs.
+        is_exact: Whether there must be as many numbers as elements: an attribute in a vector.
+        is_bounded: Whether a whole number must lie in the type's range; strides and offsets wrap.
     """
 
-    name: str
+    type: str
     fact: str
-    offset: int
-    scalar: str
-    slots: int
     pad: int = 0
     constant: bool = False
     is_exact: bool = False
     is_bounded: bool = False
 
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of the uniform struct, where it is.
+
+    Attributes:
+        scalar: Its element type: ``u32``, ``i32``, ``f32`` or ``f16``.
+        slots: How many elements it has.
+    """
+
+    name: str
+    offer: Offer
+    offset: int
+    scalar: str
+    slots: int
+
     @property
     def bounds(self) -> tuple[int, int]:
         """The least and the largest whole number that it takes."""
-        return _RANGES[self.scalar] if self.is_bounded else (-_WORD, _WORD)
+        return _RANGES[self.scalar] if self.offer.is_bounded else (-_WORD, _WORD)
 
 
 class Packer:
@@ -65,14 +76,14 @@ class Packer:
         for field in fields:
             start, stop = field.offset // 4, field.offset // 4 + field.slots
             if field.scalar == "f16":
-                self._halves += [] if field.constant else [field]
+                self._halves += [] if field.offer.constant else [field]
                 continue
-            self._blank[start:stop] = [field.pad] * field.slots
-            if not field.constant:
+            self._blank[start:stop] = [field.offer.pad] * field.slots
+            if not field.offer.constant:
                 low, high = (1, 0) if field.scalar == "f32" else field.bounds
-                if field.is_exact and field.slots > 1:
+                if field.offer.is_exact and field.slots > 1:
                     low, high = 1, 0  # no single number does
-                self._plan.append((field.fact, stop, low, high, field))
+                self._plan.append((field.offer.fact, stop, low, high, field))
 
     def pack(self, facts: Mapping[str, Any]) -> bytes:
         """Return the parameter block of one dispatch.
@@ -100,14 +111,14 @@ class Packer:
     def check(self, facts: Mapping[str, Any]) -> None:
         """Refuse facts that `pack` would refuse; those that are not known yet are left out."""
         for field in (*(one[-1] for one in self._plan), *self._halves):
-            if field.fact in facts:
-                for number in self._numbers(field, facts[field.fact], facts):
+            if field.offer.fact in facts:
+                for number in self._numbers(field, facts[field.offer.fact], facts):
                     self._word(field, number)
 
     def _with_halves(self, block: bytes, facts: Mapping[str, Any]) -> bytes:
         changed = bytearray(block)
         for field in self._halves:
-            numbers = self._numbers(field, facts.get(field.fact, field), facts)
+            numbers = self._numbers(field, facts.get(field.offer.fact, field), facts)
             with np.errstate(over="ignore"):  # what is too large becomes infinite, as in an f32
                 numbers = [_as_float(self._number(field, n)) for n in numbers]
                 halves = np.array(numbers, np.float16)
@@ -122,11 +133,11 @@ class Packer:
             listed = ", ".join(str(number) for number in numbers)
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' has room for {field.slots} numbers; "
-                f"{field.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank."
+                f"{field.offer.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank."
             )
-        if field.is_exact and len(numbers) < field.slots:
+        if field.offer.is_exact and len(numbers) < field.slots:
             raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' is a vector; {field.fact} is "
+                f"{self._kernel}: shader field '{field.name}' is a vector; {field.offer.fact} is "
                 f"{value!r}; want {field.slots} numbers."
             )
         return numbers
@@ -139,25 +150,25 @@ class Packer:
         if type(value) is not int and (not np.isfinite(value) or int(value) != value):
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' is a whole number; "
-                f"{field.fact} is {number!r}."
+                f"{field.offer.fact} is {number!r}."
             )
         low, high = field.bounds
         if low <= value <= high:
             return int(value) & _WORD
-        if not field.is_bounded:
+        if not field.offer.is_bounded:
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' has 32 bits; "
-                f"{field.fact} is {number}."
+                f"{field.offer.fact} is {number}."
             )
         raise ShaderError(
-            f"{self._kernel}: shader field '{field.name}' is {field.scalar}; {field.fact} is "
+            f"{self._kernel}: shader field '{field.name}' is {field.scalar}; {field.offer.fact} is "
             f"{number}; want {low} to {high}."
         )
 
     def _number(self, field: Field, number: Any) -> Any:
         if not isinstance(number, (int, float, complex, np.generic)):
             raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' is a number; {field.fact} is "
+                f"{self._kernel}: shader field '{field.name}' is a number; {field.offer.fact} is "
                 f"{shown(number)}. Return the field from params=."
             )
         return number

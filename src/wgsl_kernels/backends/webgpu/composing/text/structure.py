@@ -6,10 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from wgsl_kernels.backends.webgpu.modules.source import Source
+    from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.engine.values.dtypes import DType
 
 Mode = Literal["flat", "value", "given", "strided", "wide", "splat", "gather"]
+OWN = "wk_"
+"""What the names of a text's own maps begin with, which are not fused into another kernel."""
+AFTER = "wk_wk_"
+"""The same of the group behind a kernel; no input has such a name, which is the composer's."""
+
+
+def prefix_of(name: str) -> str:
+    """Return what names of a group begin with that stands for the input ``name``."""
+    return f"wk_{name}_wk_"
 
 
 @dataclass(frozen=True, slots=True)

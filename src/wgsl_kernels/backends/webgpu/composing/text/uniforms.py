@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
-from wgsl_kernels.backends.webgpu.composing.text.params import Field, unfilled
+from wgsl_kernels.backends.webgpu.composing.text.params import Field, Offer, unfilled
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
-    from wgsl_kernels.backends.webgpu.composing.text.instances import Offer
     from wgsl_kernels.wgsl.syntax.tree import Var
 
 FACTS = ("shape", "strides", "offset", "size")
@@ -67,21 +66,8 @@ def lay_out(
         raise _bad_type(composer, struct, str(error)) from None
     fields = [] if struct is None else author_fields(composer, struct, offsets)
     for member, offset in zip(added, offsets[len(own) :], strict=True):
-        offer = offers[member.name]
         scalar, slots = _shape_of(composer, member.type) or ("u32", 1)
-        fields.append(
-            Field(
-                member.name,
-                offer.fact,
-                offset,
-                scalar,
-                slots,
-                offer.pad,
-                offer.constant,
-                offer.is_exact,
-                offer.is_bounded,
-            )
-        )
+        fields.append(Field(member.name, offers[member.name], offset, scalar, slots))
     text = ", ".join(f"{name}: {offer.type}" for name, offer in offers.items())
     declaration = ""
     if struct is None:
@@ -123,17 +109,15 @@ def _author_field(composer: Composer, struct: Struct, member: Parameter, offset:
     is_shape = fact == "shape" or fact.endswith("_shape")
     counts_steps = fact.endswith(("_strides", "_offset"))  # negative ones wrap
     is_vector = isinstance(composer.types.of(member.type), Vector)
-    return Field(
-        member.name,
+    offer = Offer(
+        spell(member.type),
         fact,
-        offset,
-        scalar,
-        slots,
         pad=1 if is_shape else 0,
         constant=is_absent,
         is_exact=is_vector and not is_shape and not counts_steps,
         is_bounded=scalar in ("u32", "i32") and not counts_steps,
     )
+    return Field(member.name, offer, offset, scalar, slots)
 
 
 def _fact_of(composer: Composer, name: str) -> tuple[str | None, bool]:
