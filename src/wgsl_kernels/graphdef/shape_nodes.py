@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.graphdef.node_writer import DTYPES
-from wgsl_kernels.onnx.rules.shapes import MASKS, strided
+from wgsl_kernels.onnx.rules.shapes import MASKS, block_starts, strided
 from wgsl_kernels.onnx.saving.tracing import CannotSayError
 
 if TYPE_CHECKING:
@@ -72,10 +72,8 @@ def _split(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
 
 
 def _slice(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    x, given = xs[0], attrs["begin"]
-    begin = [given] * x.ndim if isinstance(given, int) else list(given)
-    begin += [0] * (x.ndim - len(begin))
-    starts = w.ints([int(b) % n if n else 0 for b, n in zip(begin, x.shape, strict=True)])
+    x = xs[0]
+    starts = w.ints(block_starts(attrs, x.ndim))
     return [w.node("Slice", [w.name(x), starts, w.ints(ys[0].shape)], x.dtype, Index="DT_INT32")]
 
 

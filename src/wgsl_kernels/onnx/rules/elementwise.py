@@ -175,9 +175,9 @@ def _mod(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
 
 
 def _divisor(w: ModelWriter, b: str) -> str:
-    """Return integers to divide by: 1 in place of 0."""
-    is_zero = w.emit("Equal", [b, w.number(0, "int32")])
-    return w.emit("Where", [is_zero, w.number(1, "int32"), b])
+    """Return integers to divide by: 1 in place of 0 and of -1, by which -2^31 is a trap there."""
+    traps = [w.emit("Equal", [b, w.number(n, "int32")]) for n in (0, -1)]
+    return w.emit("Where", [w.emit("Or", traps), w.number(1, "int32"), b])
 
 
 def _floor_div(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
@@ -189,11 +189,15 @@ def _floor_div(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str
             none = w.emit("Or", [w.emit("IsNaN", [found]), w.emit("IsInf", [found])])
             found = w.emit("Where", [none, w.number(0, kind), found])
         return [w.cast(found, ys[0].dtype, kind)]
+    zero, one, minus = (w.number(n, "int32") for n in (0, 1, -1))
     divisor = _divisor(w, b)
-    rest = w.emit("Mod", [a, divisor])
-    found = w.emit("Div", [w.emit("Sub", [a, rest]), divisor])
+    cut = w.emit("Div", [a, divisor])  # towards 0
+    some = w.emit("Not", [w.emit("Equal", [w.emit("Mod", [a, divisor]), zero])])
+    negative = w.emit("Xor", [w.emit("Less", [x, zero]) for x in (a, divisor)])
+    below = w.emit("Where", [w.emit("And", [some, negative]), one, zero])
+    found = w.emit("Sub", [cut, below])
+    found = w.emit("Where", [w.emit("Equal", [b, minus]), w.emit("Sub", [zero, a]), found])
     if attrs["as_int32"]:  # nothing divided by 0 is 0 then, and what it was else
-        zero = w.number(0, "int32")
         found = w.emit("Where", [w.emit("Equal", [b, zero]), zero, found])
     return [found]
 

@@ -27,10 +27,16 @@ def _reshape(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     return [w.reshaped(w.name(xs[0]), ys[0].shape)]
 
 
+def block_starts(attrs: Attrs, ndim: int) -> list[int]:
+    """Return where a Slice begins on each axis: those behind what its attribute says at 0."""
+    said = numbers(attrs["begin"], 1)
+    return said + [0] * (ndim - len(said))
+
+
 def _slice(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     lengths = xs[0].shape
-    begin = [b % n if n else 0 for b, n in zip(numbers(attrs["begin"], 1), lengths, strict=False)]
-    ends = [b + n for b, n in zip(begin, ys[0].shape, strict=False)]
+    begin = block_starts(attrs, len(lengths))
+    ends = [b + n for b, n in zip(begin, ys[0].shape, strict=True)]
     cut = [i for i, (b, e) in enumerate(zip(begin, ends, strict=True)) if (b, e) != (0, lengths[i])]
     return [w.sliced(w.name(xs[0]), [begin[i] for i in cut], [ends[i] for i in cut], cut)]
 

@@ -15,6 +15,7 @@ from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.attributes import plain
 from wgsl_kernels.engine.values.dtypes import OBJECTS
 
 if TYPE_CHECKING:
@@ -172,7 +173,8 @@ class _Tracer(EntryObserver):
         """Run a kernel and note it, if it depends on the inputs."""
         name = call.name
         declared = find_signature(name)
-        attrs = {**({} if declared is None else declared.attrs), **call.attrs}
+        given_attrs = {one: plain(value) for one, value in call.attrs.items()}  # lists may change
+        attrs = {**({} if declared is None else declared.attrs), **given_attrs}
         inputs = flat(call.inputs)
         depends = any(one is not None and self._depends(one) for one in inputs)
         given = [one if one is None else self.value(one) for one in inputs] if depends else []
