@@ -86,3 +86,35 @@ def test_quotients_of_integers_are_rounded_down_up_to_the_ends_of_int32(tmp_path
     divisors = np.array([LEAST, -5, -2, -1, 1, 2, 3, MOST], np.int32)
     x, y = (one.ravel() for one in np.meshgrid(ends, divisors))
     gives_everywhere_the_same(lambda x, y: (x // y, x % y), tmp_path, x=x, y=y)
+
+
+@pytest.mark.parametrize("by", [1, -1])
+def test_a_roll_by_one_is_of_any_batch(by: int, tmp_path: Path) -> None:
+    wk.onnx.save(
+        lambda x: wk.roll(x, by, axis=0),
+        tmp_path / "f.onnx",
+        {"x": X},
+        dynamic_axes={"x": {0: "n"}},
+    )
+    for length in (1, 2, 4):
+        (found,) = peer(tmp_path / "f.onnx", {"x": X[:length]})
+        np.testing.assert_array_equal(found, np.roll(X[:length], by, axis=0))
+
+
+@pytest.mark.parametrize("by", [2, -2])
+def test_parts_that_one_element_does_not_have_are_refused(by: int, tmp_path: Path) -> None:
+    words = (
+        r"'n' cannot vary: SplitV at .*: parts have \[.*\] elements where n = 3 and \[.*-1.*n = 1"
+    )
+    for save in (wk.onnx.save, wk.tfjs.save_graph_model):
+        with pytest.raises(wk.ArgumentError, match=words):
+            save(
+                lambda x: wk.roll(x, by, axis=0),
+                tmp_path / "f",
+                {"x": X[:3]},
+                dynamic_axes={"x": {0: "n"}},
+            )
+
+
+def test_a_roll_of_several_axes_by_one_number_is_saved(tmp_path: Path) -> None:
+    gives_everywhere_the_same(lambda x: wk.roll(x, 2, axis=(0, 1)), tmp_path, x=X)

@@ -66,7 +66,7 @@ def _split(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     x, axis = xs[0], int(attrs["axis"]) % xs[0].ndim
     if len(ys) == 1:
         return [w.name(x)]
-    given = [w.name(x), w.ints([y.shape[axis] for y in ys]), w.ints(axis)]
+    given = [w.name(x), w.splitting(y.shape[axis] for y in ys), w.ints(axis)]
     options = {"T": DTYPES[str(x.dtype)], "num_split": len(ys), "Tlen": "DT_INT32"}
     return w.emit_many("SplitV", given, len(ys), **options)
 

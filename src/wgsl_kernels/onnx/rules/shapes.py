@@ -101,7 +101,7 @@ def _split(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     axis = attrs["axis"] % xs[0].ndim
     stacked = len(ys[0].shape) < xs[0].ndim
     sizes = [1 if stacked else y.shape[axis] for y in ys]
-    found = w.emit_many("Split", [w.name(xs[0]), w.ints(sizes)], len(ys), axis=axis)
+    found = w.emit_many("Split", [w.name(xs[0]), w.splitting(sizes)], len(ys), axis=axis)
     return [w.reshaped(one, ys[0].shape) for one in found] if stacked else found
 
 

@@ -181,8 +181,9 @@ def _resize_grad(kernel: str) -> Composition:
 
 
 def _roll(x: Tensor, *, shift: Any, axis: Any) -> Tensor:
-    shifts = [shift] if isinstance(shift, int) else list(shift)
     axes = [axis] if isinstance(axis, int) else list(axis)
+    shifts = [shift] if isinstance(shift, int) else list(shift)
+    shifts *= len(axes) if len(shifts) == 1 else 1
     for step, at in zip(shifts, axes, strict=True):
         length = x.shape[at]
         first = int(step) % length if length else 0

@@ -67,6 +67,7 @@ class GraphWriter(ABC):
         constants: By name.
         taken: Names that are not free.
         shapes: Names of constants that are new shapes, in which one length may be left open.
+        parts: Names of constants that are lengths of parts of an axis, none of them below 0.
     """
 
     shape_dtype: Any = np.int64
@@ -77,6 +78,7 @@ class GraphWriter(ABC):
         self.nodes: list[WrittenNode] = []
         self.constants: dict[str, StoredConstant] = {}
         self.shapes: set[str] = set()
+        self.parts: set[str] = set()
         self.taken = {*traced.inputs, *traced.outputs}
         self._names = {one: name for name, one in traced.inputs.items()}
         self._call = ""
@@ -177,6 +179,12 @@ class GraphWriter(ABC):
         """Return the name of a new shape."""
         name = self.ints(list(shape))
         self.shapes.add(name)
+        return name
+
+    def splitting(self, lengths: Iterable[int]) -> str:
+        """Return the name of new lengths of parts of an axis."""
+        name = self.ints(list(lengths))
+        self.parts.add(name)
         return name
 
     def in_front(self, write: Callable[[], Found]) -> Found:

@@ -130,9 +130,11 @@ def _written(
     writer = tried(base)
     runs = [_TracedGraph.of(writer, {})]
     runs += [_TracedGraph.of(tried(lengths), runs[0].arrays) for lengths in others]
-    graph = _Comparison(target.caller, axes, writer, runs).graph()
+    comparison = _Comparison(target.caller, axes, writer, runs, [])
+    graph = comparison.graph()
     dims = _varying_dims(target.caller, axes, [one.outputs for one in runs])
-    _check_ones(target.caller, axes, dims, lambda lengths: f(**axes.resized(given, lengths)))
+    if _is_for_ones(target.caller, axes, dims, lambda lengths: f(**axes.resized(given, lengths))):
+        comparison.check_parts()
     return WrittenGraph(graph, _varying_dims("", axes, [one.inputs for one in runs]), dims)
 
 
@@ -252,6 +254,8 @@ class _Comparison:
     _axes: _Axes
     _first: GraphWriter
     _runs: Sequence[_TracedGraph]
+    _below: list[tuple[str, Array, Array]]
+    """What makes parts of an axis that have less than no elements at lengths of 1; these parts."""
 
     def graph(self) -> GraphWriter:
         """Return the first graph, in which what differs from the others is computed.
@@ -308,7 +312,7 @@ class _Comparison:
         found = {}
         for name, (arrays, call) in differing.items():
             facts = [(one.shape, one.dtype, one.tobytes()) for one in arrays]
-            key = (name in writer.shapes, *facts)
+            key = (name in writer.shapes, name in writer.parts, *facts)
             if key not in known:
                 known[key] = self._computed(name, arrays, call, length_of)
             found[name] = known[key]
@@ -320,13 +324,13 @@ class _Comparison:
         writer = self._first
         shapes = [np.array(one.shape, np.int64) for one in arrays]
         if arrays[0].dtype == writer.shape_dtype and not any(map(_differs(shapes[0]), shapes)):
-            return self._polynomial(arrays, call, length_of, may_infer=name in writer.shapes)
+            return self._polynomial(arrays, call, length_of, name)
         if len({one.ndim for one in arrays}) == 1 and any(map(_differs(shapes[0]), shapes)):
             varies = np.any([one != shapes[0] for one in shapes], axis=0)
             part = tuple(slice(0, 1) if one else slice(None) for one in varies)
             kept = arrays[0][part]
             if all(_same(np.broadcast_to(kept, one.shape), one) for one in arrays):
-                lengths = self._polynomial(shapes, call, length_of, may_infer=False)
+                lengths = self._polynomial(shapes, call, length_of)
                 return writer.repeated(kept, lengths)
         raise self._differ(arrays, call)
 
@@ -337,8 +341,18 @@ class _Comparison:
         other, lengths = next(pair for pair in pairs if not _same(pair[0], arrays[0]))
         return self._refused(call, f"a constant is {_brief(arrays[0])}", lengths, _brief(other))
 
+    def check_parts(self) -> None:
+        """Refuse parts of an axis that there cannot be where it has one element.
+
+        Raises:
+            ArgumentError: There are such.
+        """
+        ones = dict.fromkeys(self._axes.lengths, 1)
+        for call, parts, at_one in self._below:
+            raise self._refused(call, f"parts have {_brief(parts)} elements", ones, _brief(at_one))
+
     def _polynomial(
-        self, arrays: list[Array], call: str, length_of: Callable[..., str], *, may_infer: bool
+        self, arrays: list[Array], call: str, length_of: Callable[..., str], name: str = ""
     ) -> str:
         """Write integers that are polynomials of lengths, and return their name."""
         writer, names = self._first, list(self._axes.lengths)
@@ -347,13 +361,16 @@ class _Comparison:
         wrong = _value_of(terms, [apart[one] for one in names]) != arrays[-1]
         varies = np.any([one != arrays[0] for one in arrays], axis=0)
         open_at = wrong if wrong.any() else varies
-        if may_infer and open_at.sum() == 1 and np.all(arrays[0]):
+        if name in writer.shapes and open_at.sum() == 1 and np.all(arrays[0]):
             terms = {
                 powers: np.where(open_at, 0 if any(powers) else -1, one)
                 for powers, one in terms.items()
             }
         elif wrong.any():
             raise self._differ(arrays, call)
+        at_one = _value_of(terms, [1] * len(names))
+        if name in writer.parts and (at_one < 0).any():
+            self._below.append((call, arrays[0], at_one))
         found = writer.constant(terms[(0,) * len(names)].astype(writer.shape_dtype), call)
         for powers, one in terms.items():
             if any(powers) and one.any():
@@ -434,15 +451,19 @@ def _dim(axes: _Axes, tried: Sequence[Lengths], lengths: tuple[int, ...]) -> int
     return next(names, None)
 
 
-def _check_ones(
+def _is_for_ones(
     caller: str, axes: _Axes, outputs: Mapping[str, Dims], run: Callable[[Lengths], Any]
-) -> None:
-    """Raise an error where a length of 1 gives another shape, as ``squeeze`` does."""
+) -> bool:
+    """Say whether a function takes lengths of 1.
+
+    Raises:
+        ArgumentError: They give another shape, as ``squeeze`` does.
+    """
     ones = dict.fromkeys(axes.lengths, 1)
     try:
         found = run(ones)
     except (WgslKernelsError, ValueError, TypeError, IndexError):
-        return  # it is not for one element, here or there
+        return False  # it is not for one element, here or there
     if not isinstance(found, dict):
         several = found if isinstance(found, (tuple, list)) else [found]
         found = dict(zip(outputs, several, strict=False))
@@ -456,6 +477,7 @@ def _check_ones(
                 f"{caller}: {axes.shown()} cannot vary: output {name!r} has shape {list(shape)} "
                 f"with {_said(ones)}; want {[1 if isinstance(d, str) else d for d in dims]}."
             )
+    return True
 
 
 def _said(lengths: Lengths) -> str:
