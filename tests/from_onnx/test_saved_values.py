@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import onnx
 import pytest
 from tests.from_onnx.graphs import peer
+from tests.from_onnx.test_save import called, samples_by_kernel
 
 import wgsl_kernels as wk
+from wgsl_kernels.onnx.rules.table import COMPOSED, RULES
+from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6) ** 2
@@ -31,6 +38,16 @@ def gives_everywhere_the_same(f: Any, folder: Path, **given: Any) -> None:
         for one, want in zip(results, wants, strict=True):
             assert (one.dtype, one.shape) == (want.dtype, want.shape)
             np.testing.assert_array_equal(one, want)
+
+
+def gives_in_onnx_the_same(f: Any, file: Path, opset: int = 21, **given: Any) -> None:
+    """Compare ONNX Runtime with what f gives here."""
+    want = f(**{name: wk.tensor(one) for name, one in given.items()}).numpy()
+    wk.onnx.save(f, file, given, opset=opset)
+    onnx.checker.check_model(file, full_check=True)
+    (found,) = peer(file, given)
+    assert (found.dtype, found.shape) == (want.dtype, want.shape)
+    np.testing.assert_array_equal(found, want)
 
 
 def _changed(f: Any, first: list[Any], then: list[Any]) -> Any:
@@ -118,3 +135,110 @@ def test_parts_that_one_element_does_not_have_are_refused(by: int, tmp_path: Pat
 
 def test_a_roll_of_several_axes_by_one_number_is_saved(tmp_path: Path) -> None:
     gives_everywhere_the_same(lambda x: wk.roll(x, 2, axis=(0, 1)), tmp_path, x=X)
+
+
+BITS = np.array([[True, False, True, False], [True, True, False, False]])
+OF_BOOLS = {
+    "~": lambda b, c: ~b,
+    "&": lambda b, c: b & c,
+    "|": lambda b, c: b | c,
+    "^": lambda b, c: b ^ c,
+    "& of one": lambda b, c: wk.any(b) & wk.all(c),
+    "where": lambda b, c: wk.where(~b, 1.0, 2.0),
+    "sum": lambda b, c: b.sum(),
+    "mean": lambda b, c: b.mean(axis=1),
+    "max": lambda b, c: b.max(axis=0),
+    "min": lambda b, c: b.min(axis=0),
+    "prod": lambda b, c: wk.prod(b, axis=0),
+    "count_nonzero": lambda b, c: wk.count_nonzero(b),
+    "argmax": lambda b, c: b.argmax(1),
+    "argmin": lambda b, c: b.argmin(1),
+    "cumulative_sum": lambda b, c: wk.cumulative_sum(b, axis=1),
+    "* of numbers": lambda b, c: b * 2.5,
+    "+ of numbers": lambda b, c: b + 1,
+    "- of numbers": lambda b, c: 1 - b,
+    "/ of numbers": lambda b, c: b / 2.0,
+    "maximum": lambda b, c: wk.maximum(b, c),
+    "== of numbers": lambda b, c: b == 1,
+    "< of numbers": lambda b, c: b < 0.5,
+}
+
+
+@pytest.mark.parametrize("case", OF_BOOLS)
+def test_what_is_computed_of_bools_is_saved(case: str, tmp_path: Path) -> None:
+    gives_everywhere_the_same(OF_BOOLS[case], tmp_path, b=BITS[:1], c=BITS[1:])
+
+
+@pytest.mark.parametrize("opset", [13, 21])
+@pytest.mark.parametrize("op", ["+", "-", "*", "<", "<="])
+def test_arithmetic_of_bools_alone_is_saved(op: str, opset: int, tmp_path: Path) -> None:
+    f: Any = {
+        "+": lambda b, c: b + c,
+        "-": lambda b, c: b - c,
+        "*": lambda b, c: b * c,
+        "<": lambda b, c: b < c,
+        "<=": lambda b, c: b <= c,
+    }[op]
+    b, c = (one.ravel() for one in np.meshgrid([True, False], [True, False]))
+    gives_in_onnx_the_same(f, tmp_path / "f.onnx", opset, b=b, c=c)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("opset", [13, 14, 21])
+def test_bytes_are_computed_in_int32_and_wrap(dtype: Any, opset: int, tmp_path: Path) -> None:
+    x = np.array([0, 1, 3, 100, 120, 127], dtype)
+    cases: list[Any] = [
+        lambda x: x + x,
+        lambda x: x - 3,
+        lambda x: x * 3,
+        lambda x: -x,
+        lambda x: x // (x - 1),
+        lambda x: x % (x - 3),
+        lambda x: wk.clip(x, -5, 100),
+        lambda x: wk.square(x),
+        lambda x: wk.relu(x),
+        lambda x: wk.sum(x),
+        lambda x: wk.max(x),
+        lambda x: x < 100,
+        lambda x: wk.take(X[:, 0], x[:3]),
+    ]
+    for f in cases:
+        gives_in_onnx_the_same(f, tmp_path / "f.onnx", opset, x=x)
+
+
+def _in_other_dtypes() -> Iterator[tuple[str, Any, dict[str, Any]]]:
+    """Yield a sample of each kernel with inputs of its own dtypes, of bytes, float16 and bool."""
+    for kernel in sorted({*RULES, *COMPOSED}):
+        sample = samples_by_kernel()[kernel][0]
+        arrays = {f"x{i}": array for i, array in enumerate(arrays_for(sample))}
+        yield kernel, sample, arrays
+        for dtype in ("uint8", "int8", "float16", "bool"):
+            of_numbers = {"float32", "int32"} if dtype != "float16" else {"float32"}
+            yield (
+                kernel,
+                sample,
+                {
+                    name: one.astype(dtype) if str(one.dtype) in of_numbers else one
+                    for name, one in arrays.items()
+                },
+            )
+
+
+@pytest.mark.parametrize("opset", [13, 18, 25])
+def test_files_have_the_types_that_the_version_of_their_operators_has(
+    opset: int, tmp_path: Path
+) -> None:
+    file, wrong, count = tmp_path / "f.onnx", {}, 0
+    with wk.use_backend("cpu"):
+        for kernel, sample, arrays in _in_other_dtypes():
+            file.unlink(missing_ok=True)
+            with contextlib.suppress(wk.WgslKernelsError):  # it does not take them, or has no rule
+                wk.onnx.save(functools.partial(called, sample), file, arrays, opset=opset)
+            if file.exists():
+                count += 1
+                try:
+                    onnx.checker.check_model(file, full_check=True)
+                except onnx.shape_inference.InferenceError as error:
+                    wrong[kernel, *(str(one.dtype) for one in arrays.values())] = str(error)
+    assert wrong == {}
+    assert count > 400

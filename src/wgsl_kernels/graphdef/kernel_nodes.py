@@ -67,6 +67,18 @@ def _inputs(w: NodeWriter, kernel: str, xs: Values, ys: Values) -> tuple[list[st
     return [w.named(x, kind) for x in xs], kind
 
 
+def _bitwise(op: str) -> Rule:
+    def rule(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
+        """Write what there is of bool; TensorFlow.js has no node of bits."""
+        if ys[0].dtype != "bool":
+            raise CannotSayError(f"of {ys[0].dtype}")
+        if op == "LogicalXor":
+            return [w.node("NotEqual", [w.name(x) for x in xs], "bool")]
+        return [w.emit(op, [w.name(x) for x in xs])]
+
+    return rule
+
+
 def _with_attributes(op: str, kernel: str, names: Mapping[str, tuple[str, Any]]) -> Rule:
     def rule(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         given = {theirs: attrs[ours] for ours, (theirs, _) in names.items()}
@@ -92,10 +104,12 @@ def _reduction(op: str) -> Rule:
 def _extreme_place(op: str) -> Rule:
     def rule(w: NodeWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         x = xs[0]
-        if x.ndim == 0 or attrs["axis"] is None or x.dtype == "bool":
-            raise CannotSayError("without an axis, or of bool")
-        axis = w.ints(int(attrs["axis"]) % x.ndim)
-        return [w.node(op, [w.name(x), axis], x.dtype, output_type="DT_INT32", Tidx="DT_INT32")]
+        if x.ndim == 0 or attrs["axis"] is None:
+            raise CannotSayError("without an axis")
+        axis, dtype = w.ints(int(attrs["axis"]) % x.ndim), "int32" if x.dtype == "bool" else x.dtype
+        return [
+            w.node(op, [w.named(x, dtype), axis], dtype, output_type="DT_INT32", Tidx="DT_INT32")
+        ]
 
     return rule
 
@@ -219,6 +233,8 @@ _KNOWN: Mapping[str, Callable[..., list[str]]] = MappingProxyType(
         "ArgMax": _extreme_place("ArgMax"),
         "ArgMin": _extreme_place("ArgMin"),
         "BatchMatMul": _matmul,
+        **{f"Bitwise{one}": _bitwise(f"Logical{one}") for one in ("And", "Or", "Xor")},
+        "BitwiseInvert": _bitwise("LogicalNot"),
         "Cast": _cast,
         "ClipByValue": _clip,
         "Cumprod": _running("Cumprod"),

@@ -65,7 +65,7 @@ def save_graph_model(
             one name have one length. At most three names.
 
     Raises:
-        ArgumentError: A kernel is none that TensorFlow.js can say: all of them are named, each with
+        ArgumentError: A kernel has no rule in TensorFlow.js: all of them are named, each with
             the line that ran it; or ``f`` does not take its inputs, or reads values that depend on
             them, or draws random numbers; or it cannot be said for any length of the dynamic axes,
             and by which line; or it returns something else than tensors, none, or one under the

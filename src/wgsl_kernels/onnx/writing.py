@@ -47,7 +47,7 @@ def save(
         opset: The version of ONNX's operators to write, from 13 to 25.
 
     Raises:
-        ArgumentError: A kernel is none that ONNX can say: all of them are named, each with the line
+        ArgumentError: A kernel has no rule in ONNX here: all of them are named, each with the line
             that ran it; or ``f`` does not take its inputs, or reads values that depend on them, or
             draws random numbers; or it cannot be said for any length of the dynamic axes, and by
             which line; or it returns something else than tensors, none, or one under the name of an

@@ -45,6 +45,8 @@ _BINARY = {
     "RealDiv": "Div",
     "Sub": "Sub",
 }
+_COMPARISONS = ("Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+_LOGICAL = ("And", "Or", "Xor")
 _WHOLE = ("Abs", "Identity", "Neg", "Not", "Relu", "Sign")
 """Operators that take integers as well."""
 
@@ -53,7 +55,7 @@ def _map(op: str) -> Rule:
     def rule(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         x, y = xs[0], ys[0]
         if op in ("IsNaN", "IsInf"):
-            kind = "float32" if x.dtype == "int32" else x.dtype
+            kind = "float32" if x.dtype == "int32" else w.computing(op, x.dtype)
             return [w.emit(op, [w.cast(w.name(x), kind, x.dtype)])]
         if x.dtype != y.dtype:
             return [w.emit(op, [w.cast(w.name(x), y.dtype)])]
@@ -61,39 +63,47 @@ def _map(op: str) -> Rule:
             return [w.emit("Identity", [w.name(x)])]
         if x.dtype in ("bool", "int32") and op not in _WHOLE:
             raise CannotSayError(f"of {x.dtype}")
-        if op == "Relu":
-            w.since(14 if x.dtype == "int32" else 13)
-        return [w.emit(op, [w.name(x)])]
+        if op == "Relu" and x.dtype == "int32" and w.opset < 14:
+            return [w.emit("Max", [w.name(x), w.number(0, "int32")])]
+        kind = w.computing(op, x.dtype)
+        return [w.cast(w.emit(op, [w.cast(w.name(x), kind, x.dtype)]), y.dtype, kind)]
 
     return rule
 
 
 def _binary(op: str) -> Rule:
     def rule(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-        names = [w.name(x) for x in xs]
-        if op in ("And", "Or", "Xor"):
-            names = [w.cast(name, "bool", x.dtype) for name, x in zip(names, xs, strict=True)]
-        elif ys[0].dtype == "bool":
-            kinds = {str(x.dtype) for x in xs}
-            if len(kinds) > 1:
-                if kinds != {"int32", "float32"}:
-                    raise CannotSayError(f"of {xs[0].dtype} and {xs[1].dtype}")
-                names = [w.cast(one, "float32", x.dtype) for one, x in zip(names, xs, strict=True)]
-        else:
-            names = [w.cast(name, ys[0].dtype, x.dtype) for name, x in zip(names, xs, strict=True)]
-        return [w.emit(op, names)]
+        compares = op in _COMPARISONS
+        wanted = _compared(xs) if compares else "bool" if op in _LOGICAL else str(ys[0].dtype)
+        kind = w.computing(op, wanted)
+        found = w.emit(op, [w.cast(w.name(x), kind, x.dtype) for x in xs])
+        return [found if compares else w.cast(found, wanted, kind)]
 
     return rule
+
+
+def _compared(xs: Values) -> str:
+    """Return the dtype in which numbers are compared."""
+    kinds = {str(x.dtype) for x in xs}
+    if len(kinds) > 1:
+        kinds.discard("bool")
+    if kinds == {"int32", "float32"}:
+        return "float32"
+    if len(kinds) > 1:
+        raise CannotSayError(f"of {xs[0].dtype} and {xs[1].dtype}")
+    return kinds.pop()
 
 
 def _not_equal(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     return [w.emit("Not", _binary("Equal")(w, xs, attrs, ys))]
 
 
-def _bitwise(op: str) -> Rule:
+def _bitwise(op: str, of_bool: str) -> Rule:
     def rule(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
+        if ys[0].dtype == "bool":
+            return [w.emit(of_bool, [w.name(x) for x in xs])]
         w.since(18)
-        return [w.emit(op, [w.name(x) for x in xs])]
+        return [w.emit(op, [w.cast(w.name(x), ys[0].dtype, x.dtype) for x in xs])]
 
     return rule
 
@@ -218,8 +228,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
     {
         **{name: _map(op) for name, op in _MAPS.items()},
         **{name: _binary(op) for name, op in _BINARY.items()},
-        **{f"Bitwise{one}": _bitwise(f"Bitwise{one}") for one in ("And", "Or", "Xor")},
-        "BitwiseInvert": _bitwise("BitwiseNot"),
+        **{f"Bitwise{one}": _bitwise(f"Bitwise{one}", one) for one in ("And", "Or", "Xor")},
+        "BitwiseInvert": _bitwise("BitwiseNot", "Not"),
         "BitwiseLeftShift": _left_shift,
         "BitwiseRightShift": _right_shift,
         "Cast": _cast,

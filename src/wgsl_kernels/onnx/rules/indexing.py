@@ -20,7 +20,8 @@ def _gather(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     x, indices = xs
     shared, axis = int(attrs["batch_dims"]), int(attrs["axis"]) % x.ndim
     if not shared:
-        return [w.emit("Gather", [w.name(x), w.name(indices)], axis=axis)]
+        places = w.cast(w.name(indices), "int32", indices.dtype)
+        return [w.emit("Gather", [w.name(x), places], axis=axis)]
     order = [*range(shared), axis, *(i for i in range(shared, x.ndim) if i != axis)]
     named = w.reshaped(w.cast(w.name(indices), "int64"), (*indices.shape, 1))
     found = w.emit("GatherND", [w.transposed(w.name(x), order), named], batch_dims=shared)
@@ -50,7 +51,7 @@ def _along_axis(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[st
     shape[axis] = x.shape[axis]
     if tuple(shape) != tuple(x.shape):
         name = w.emit("Expand", [name, w.ints(shape)])
-    given = w.name(indices)
+    given = w.cast(w.name(indices), "int32", indices.dtype)
     if indices.shape != ys[0].shape:
         given = w.emit("Expand", [given, w.ints(ys[0].shape)])
     return [w.emit("GatherElements", [name, given], axis=axis)]

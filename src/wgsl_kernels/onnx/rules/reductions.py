@@ -24,24 +24,25 @@ def reduced_axes(attrs: Attrs, ndim: int) -> list[int]:
 
 def _reduction(op: str) -> Rule:
     def rule(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-        logical = op in ("All", "Any")
+        dtype = "int32" if ys[0].dtype == "bool" else ys[0].dtype
         kind = {"All": "ReduceMin", "Any": "ReduceMax"}.get(op, f"Reduce{op}")
-        x = w.cast(w.name(xs[0]), "int32" if logical else ys[0].dtype, xs[0].dtype)
+        x = w.cast(w.name(xs[0]), dtype, xs[0].dtype)
         if xs[0].size == 0:
             raise CannotSayError("of no elements")
         axes = reduced_axes(attrs, xs[0].ndim)
         if axes:
             x = w.reduced(kind, x, axes, keep=bool(attrs.get("keep_dims")))
-        return [w.cast(x, "bool", "int32") if logical else x]
+        return [w.cast(x, ys[0].dtype, dtype)]
 
     return rule
 
 
 def _extreme_place(op: str) -> Rule:
     def rule(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-        if xs[0].ndim == 0 or attrs["axis"] is None or xs[0].dtype == "bool":
-            raise CannotSayError("without an axis, or of bool")
-        found = w.emit(op, [w.name(xs[0])], axis=int(attrs["axis"]), keepdims=0)
+        if xs[0].ndim == 0 or attrs["axis"] is None:
+            raise CannotSayError("without an axis")
+        x = w.cast(w.name(xs[0]), w.computing(op, xs[0].dtype), xs[0].dtype)
+        found = w.emit(op, [x], axis=int(attrs["axis"]), keepdims=0)
         return [w.cast(found, "int32")]
 
     return rule
@@ -59,7 +60,9 @@ def _running(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         raise CannotSayError("of a scalar")
     axis = w.ints(int(attrs["axis"]))
     options = {name: int(attrs[name]) for name in ("exclusive", "reverse")}
-    return [w.emit("CumSum", [w.cast(w.name(xs[0]), ys[0].dtype, xs[0].dtype), axis], **options)]
+    kind = w.computing("CumSum", ys[0].dtype)
+    found = w.emit("CumSum", [w.cast(w.name(xs[0]), kind, xs[0].dtype), axis], **options)
+    return [w.cast(found, ys[0].dtype, kind)]
 
 
 def _largest(w: ModelWriter, x: Any, count: int, axis: int, *, largest: bool) -> list[str]:

@@ -37,13 +37,19 @@ OLDEST, OPSET, NEWEST = 13, 21, 25
 """The versions of ONNX's operators that can be written, and the one that is by default."""
 OF_BOOL = frozenset(
     {
-        "All", "Any", "Attention", "BroadcastTo", "Cast", "Concat", "Equal", "ExpandDims",
-        "GatherNd", "GatherV2", "Identity", "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor",
-        "NotEqual", "OnesLike", "Pack", "Reshape", "Reverse", "Select", "Slice", "SplitV",
-        "StridedSlice", "TakeAlongAxis", "Tile", "Transpose", "Unpack", "ZerosLike",
+        "Add", "All", "Any", "ArgMax", "ArgMin", "Attention", "BitwiseAnd", "BitwiseInvert",
+        "BitwiseOr", "BitwiseXor", "BroadcastTo", "Cast", "Concat", "Cumsum", "Equal", "ExpandDims",
+        "GatherNd", "GatherV2", "Greater", "GreaterEqual", "Identity", "Less", "LessEqual",
+        "LogicalAnd", "LogicalNot", "LogicalOr", "LogicalXor", "Max", "Maximum", "Mean", "Min",
+        "Minimum", "Multiply", "NotEqual", "OnesLike", "Pack", "Prod", "RealDiv", "Reshape",
+        "Reverse", "Select", "Slice", "SplitV", "StridedSlice", "Sub", "Sum", "TakeAlongAxis",
+        "Tile", "Transpose", "Unpack", "ZerosLike",
     }
 )  # fmt: skip
-"""Kernels whose operators take bool."""
+"""Kernels whose operators take bool, or whose rules cast it."""
+_WIDER = {"bool": "int32", "float16": "float32", "int8": "int32", "uint8": "int32"}
+_THEIRS = {"float32": "float", "float64": "double"}
+"""Element types that the format calls otherwise."""
 
 
 class ModelWriter(GraphWriter):
@@ -71,6 +77,20 @@ class ModelWriter(GraphWriter):
         """
         if self.opset < version:
             raise CannotSayError(f"before version {version} of its operators")
+
+    def computing(self, op: str, dtype: Any) -> str:
+        """Return a dtype, or the wider one to compute in where an operator takes none of it.
+
+        Raises:
+            CannotSayError: It takes neither.
+        """
+        import onnx
+
+        types = onnx.defs.get_schema(op, self.opset, "").inputs[0].types
+        for one in (str(dtype), _WIDER.get(str(dtype), "")):
+            if f"tensor({_THEIRS.get(one, one)})" in types:
+                return one
+        raise CannotSayError(f"of {dtype}")
 
     def cast(self, name: str, to: Any, given: Any = None) -> str:
         """Return a value in a dtype, which it may have already."""

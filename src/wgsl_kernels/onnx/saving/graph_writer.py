@@ -116,7 +116,7 @@ class GraphWriter(ABC):
             self._names.update(zip(call.outputs, names, strict=True))
         self._call = "an output"
         if unsaid:
-            raise ArgumentError(f"{caller}: {of} cannot say {'; '.join(unsaid)}.")
+            raise ArgumentError(f"{caller}: it has no {of} rule for {'; '.join(unsaid)}.")
         return self
 
     def _written(self, rules: Mapping[str, Rule], call: TracedCall) -> list[str]:

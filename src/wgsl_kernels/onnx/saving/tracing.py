@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.execution.execute import dispatch, spec_of, widened
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.registry.widening import is_widened, narrows_of, widened_attrs
 from wgsl_kernels.engine.tensors.entries import EntryObserver
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.values.attributes import plain
@@ -21,6 +24,7 @@ from wgsl_kernels.engine.values.dtypes import OBJECTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
+    from wgsl_kernels.engine.execution.execute import KernelRun
     from wgsl_kernels.engine.values.dtypes import DTypeName
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape, Spec
@@ -179,8 +183,10 @@ class _Tracer(EntryObserver):
         depends = any(one is not None and self._depends(one) for one in inputs)
         given = [one if one is None else self.value(one) for one in inputs] if depends else []
         composed, problem = None, ""
-        if depends and name not in self._rules and name in self._compositions:
-            composed, problem = self._composed(call, attrs)
+        if depends and _is_widened(call, attrs):
+            composed, problem = self._composed(_in_int32(call), call.inputs, given_attrs)
+        elif depends and name not in self._rules and name in self._compositions:
+            composed, problem = self._composed(self._compositions[name], call.inputs, attrs)
         result = proceed(call)
         outputs = _several(result)
         if composed is not None and [y.spec for y in composed] != [y.spec for y in outputs]:
@@ -203,11 +209,13 @@ class _Tracer(EntryObserver):
                 self._names |= {one._id: self._name(inputs[0]) for one in outputs}
         return result
 
-    def _composed(self, call: Any, attrs: Mapping[str, Any]) -> tuple[list[Tensor] | None, str]:
+    def _composed(
+        self, composition: Composition, inputs: Sequence[Any], attrs: Mapping[str, Any]
+    ) -> tuple[list[Tensor] | None, str]:
         """Return what other kernels give in a kernel's place, or why none do."""
         try:
             with context.changed(interceptors=(self,)):
-                return _several(self._compositions[call.name](*call.inputs, **attrs)), ""
+                return _several(composition(*inputs, **attrs)), ""
         except CannotSayError as error:
             return None, str(error)
 
@@ -256,6 +264,31 @@ class _Tracer(EntryObserver):
             self._values[variable._id] = self._values[value._id]
         elif value._id in self._drawn:
             self._drawn[variable._id] = self._drawn[value._id]
+
+
+def _is_widened(call: KernelRun, attrs: Mapping[str, Any]) -> bool:
+    """Say whether a kernel computes bytes in int32."""
+    driver = context.current().driver or default_driver()
+    return is_widened(call.name, driver.name, [spec_of(one) for one in call.inputs], attrs)
+
+
+def _in_int32(call: KernelRun) -> Composition:
+    """Return what computes a kernel of bytes by casts to int32 and back.
+
+    Formats have bytes late or never in what computes; casts they have.
+    """
+
+    def compose(*inputs: Any, **attrs: Any) -> Any:
+        declared = find_signature(call.name)
+        checked = attrs if declared is None else declared.check_attrs(attrs)
+        narrows = narrows_of(declared, [spec_of(one) for one in inputs], checked)
+        return widened(
+            narrows,
+            inputs,
+            lambda wide: dispatch(call.name, wide, widened_attrs(attrs), call.names),
+        )
+
+    return compose
 
 
 def _several(result: Any) -> list[Tensor]:
