@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.cpu.limits import check_allocation
+from wgsl_kernels.engine.drivers.host_memory import too_large
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.tensors.tensor import Tensor
+from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.onnx.graph import Constant
 from wgsl_kernels.onnx.narrow import fit
 from wgsl_kernels.onnx.overflow import check_integers
@@ -105,6 +108,10 @@ def run_node(
     except WgslKernelsError as error:
         error.add_note(f"in node {node.name!r} ({node.op})")
         raise
+    except MemoryError:
+        refusal = too_large()
+        refusal.add_note(f"in node {node.name!r} ({node.op})")
+        raise refusal from None
     except _MISFITS as error:
         shapes = [list(x.shape) if hasattr(x, "shape") else type(x).__name__ for x in arrays]
         raise ArgumentError(
@@ -192,6 +199,15 @@ def known_shape(x: Value) -> tuple[int, ...]:
     """Return the shape of a tensor, an array or a constant; nothing is read."""
     found: tuple[int, ...] = (x.array if isinstance(x, Constant) else x).shape
     return found
+
+
+def check_table(*lengths: int) -> None:
+    """Ask for the limit before NumPy makes a table of numbers of 8 bytes.
+
+    Raises:
+        OutOfMemoryError: It is more than ``config.memory_limit``.
+    """
+    check_allocation(Spec((*lengths, 2), "int32"), 0)
 
 
 def stacked(values: Sequence[Value], axis: int = 0) -> Tensor | Array:

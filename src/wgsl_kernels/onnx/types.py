@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError
 from wgsl_kernels.engine.execution.host_tensors import of_lent
 from wgsl_kernels.engine.values.dtypes import OBJECTS
@@ -188,7 +189,9 @@ def carried(values: Any, what: str = "onnx", *, is_lent: bool = False) -> Tensor
             )
     if carrier == "string":
         return ops.tensor(array.astype(object), dtype="string")
-    array = array.astype(carrier, copy=False)
+    if array.dtype != carrier:
+        check_room(array.shape, carrier)
+        array = array.astype(carrier)
     return of_lent(array, carrier) if is_lent else ops.tensor(array, dtype=carrier)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import check_table
 from wgsl_kernels.onnx.types import carried
 from wgsl_kernels.onnx.windows import OnnxWindow, padding, spatial_axes
 from wgsl_kernels.ops.names import public_ops as ops
@@ -93,9 +94,10 @@ def _counts(window: OnnxWindow, lengths: Sequence[int], pads: Pads) -> list[int]
 
 def _window_places(window: OnnxWindow, lengths: Sequence[int], pads: Pads) -> Array:
     """Return for each window the places of its elements in one image, -1 of those outside."""
-    axes, found, inside = len(lengths), np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
-    for i in range(axes):
-        count = _counts(window, lengths, pads)[i]
+    counts = _counts(window, lengths, pads)
+    check_table(*(max(count, 0) for count in counts), *window.size)
+    found, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
+    for i, count in enumerate(counts):
         at = (
             np.arange(count)[:, None] * window.strides[i]
             - pads[i][0]

@@ -129,13 +129,15 @@ def _along(function: Callable[[Tensor, int], Tensor]) -> Callable[..., Tensor]:
         axis = node.attr("axis") % max(x.ndim, 1)
         if node.version >= 13 or axis == x.ndim - 1:
             return function(x, axis)
-        rows = math.prod(x.shape[:axis])
-        return ops.reshape(function(ops.reshape(x, (rows, -1)), -1), x.shape)
+        rows = (math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))  # where one is 0, too
+        return ops.reshape(function(ops.reshape(x, rows), -1), x.shape)
 
     return run
 
 
 def _hardmax(x: Tensor, axis: int) -> Tensor:
+    if x.shape[axis] <= 1:  # one_hot wants at least 2
+        return ops.ones_like(x)
     hot = ops.one_hot(ops.argmax(x, axis), x.shape[axis], dtype=x.dtype)
     return ops.moveaxis(hot, -1, axis)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import ints
+from wgsl_kernels.onnx.running import check_table, ints
 from wgsl_kernels.onnx.types import CARRIERS, carried
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -75,6 +76,8 @@ def _along(
     mode = node.attr("coordinate_transformation_mode", "asymmetric")
     if factor == 1 and length == there and mode != "tf_crop_and_resize":
         return x
+    check_room((*x.shape[:axis], length, *x.shape[axis + 1 :]), x.dtype)
+    check_table(length)
     places = _coordinates(mode, there, factor, length, part)
     outside = (places < 0) | (places > there - 1)
     if node.attr("mode") == "nearest":
@@ -137,6 +140,7 @@ def _weights(node: OnnxNode, places: Array, there: int, factor: float) -> Array:
     is_cubic = node.attr("mode") == "cubic"
     scale = min(factor, 1.0) if node.attr("antialias", 0) else 1.0
     reach = math.ceil((2 if is_cubic else 1) / scale)
+    check_table(len(places), max(2 * reach, there))
     first = np.floor(places).astype(np.int64)
     taps = first[:, None] + np.arange(1 - reach, reach + 1)[None, :]
     distance = np.abs(taps - places[:, None]) * scale

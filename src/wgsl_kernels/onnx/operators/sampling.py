@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import ints
+from wgsl_kernels.onnx.running import check_table, ints
 from wgsl_kernels.onnx.types import carried
 from wgsl_kernels.onnx.windows import OnnxWindow
 from wgsl_kernels.ops.names import public_ops as ops
@@ -123,6 +123,7 @@ def _cubic_weight(distance: Tensor) -> Tensor:
 def affine_grid(node: OnnxNode, theta: Tensor, size: Array) -> Tensor:
     """Return the places that affine maps, [batch, axes, axes + 1], give an image's elements."""
     lengths = ints(size)[2:]
+    check_table(*lengths, len(lengths) + 1)
     corners = node.attr("align_corners")
     lines = [np.linspace(-1, 1, n) if corners else (np.arange(n) * 2 + 1) / n - 1 for n in lengths]
     if corners:
@@ -153,6 +154,7 @@ def roi_align(node: OnnxNode, x: Tensor, regions: Tensor, images: Tensor) -> Ten
         least = 0.0 if mode == "half_pixel" else 1.0
         size = (max(bottom - top, least) / high, max(right - left, least) / wide)
         counts = [node.attr("sampling_ratio") or math.ceil(one) for one in size]
+        check_table(high * counts[0], wide * counts[1])
         lines = [
             start + bin_ * (np.arange(n)[:, None] + (np.arange(count) + 0.5)[None, :] / count)
             for start, bin_, n, count in zip((top, left), size, (high, wide), counts, strict=True)
@@ -228,9 +230,13 @@ def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> T
     window = OnnxWindow.of(node, size)
     count = len(size)
     padded = [n + window.pads[i] + window.pads[i + count] for i, n in enumerate(lengths)]
+    counts = [
+        (n - (size[i] - 1) * window.dilations[i] - 1) // window.strides[i] + 1
+        for i, n in enumerate(padded)
+    ]
+    check_table(*size, *(max(steps, 0) for steps in counts))
     places = np.zeros((1, 1), np.int64)
-    for i, n in enumerate(padded):
-        steps = (n - (size[i] - 1) * window.dilations[i] - 1) // window.strides[i] + 1
+    for i, (n, steps) in enumerate(zip(padded, counts, strict=True)):
         at = (
             np.arange(size[i])[:, None] * window.dilations[i]
             + np.arange(steps)[None, :] * window.strides[i]

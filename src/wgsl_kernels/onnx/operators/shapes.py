@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.cpu.limits import check_allocation
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.onnx.registry import operator
-from wgsl_kernels.onnx.running import ints, known_shape
+from wgsl_kernels.onnx.running import check_table, ints, known_shape
 from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 
@@ -227,7 +225,7 @@ def arange(node: OnnxNode, start: Array, limit: Array, delta: Array) -> Array | 
         raise ArgumentError("Range: delta is 0; want another number.")
     if element(node.out_types[0]) == "int64":
         whole = range(int(first), int(last), int(step))
-        check_allocation(Spec((len(whole), 2), "int32"), 0)  # two words for each
+        check_table(len(whole))
         every: Array = np.arange(whole.start, whole.stop, whole.step, dtype=np.int64)
         return every
     count = max(math.ceil((last.astype(np.float64) - first) / step.astype(np.float64)), 0)

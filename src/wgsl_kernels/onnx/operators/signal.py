@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.onnx.registry import operator
+from wgsl_kernels.onnx.running import check_table
 from wgsl_kernels.onnx.types import CARRIERS, element
 from wgsl_kernels.ops.names import public_ops as ops
 from wgsl_kernels.ops.signal.transforms import fft
@@ -92,6 +93,7 @@ def mel_weights(
     Source: Young et al., The HTK Book, 2006, 5.4.
     """
     count, size = int(bins), int(length)
+    check_table(size // 2 + 1, count + 2)
     first, last = 2595 * np.log10(1 + np.array([float(low), float(high)]) / 700)
     mels = first + np.arange(count + 2) * (last - first) / (count + 2)
     places = np.floor((size + 1) * (700 * (10 ** (mels / 2595) - 1)) / int(rate)).astype(int)

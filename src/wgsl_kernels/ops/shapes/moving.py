@@ -10,6 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
 from wgsl_kernels.backends.webgpu.control.parts import excess, joined, part_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
+from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.execution.run import run
@@ -361,6 +362,7 @@ def repeat(x: TensorLike, repeats: Any, axis: int | None = None) -> Tensor:
         apart = shapes.expand_dims(given, axis=at + 1)
         spread = shapes.broadcast_to(apart, (*front, counts[0], *back))
         return shapes.reshape(spread, (*front[:-1], length * counts[0], *back))
+    check_room((sum(counts),), "int32")
     rows = np.repeat(np.arange(length, dtype=np.int32), counts)
     return given.take(as_tensor(rows), axis=at)
 

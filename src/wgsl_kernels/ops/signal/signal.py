@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_tensor, tensor
 from wgsl_kernels.engine.registry.public_names import public
@@ -41,6 +42,7 @@ def cosine_window(length: int, a: float, b: float) -> Tensor:
     """
     count = _count("cosine_window", "length", length)
     period = max(count - count % 2, 1)
+    check_room((count,), "float32")
     wave = np.cos(2.0 * np.pi * np.arange(count) / period)
     mean, size = number("cosine_window", "a", a), number("cosine_window", "b", b)
     return tensor((mean - size * wave).astype(np.float32))

@@ -11,6 +11,7 @@ import numpy as np
 
 from wgsl_kernels.engine import CalledModule
 from wgsl_kernels.engine.drivers.backends import use_backend
+from wgsl_kernels.engine.drivers.host_memory import check_room
 from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_tensor, tensor
 from wgsl_kernels.engine.execution.run import run
@@ -250,6 +251,7 @@ def fftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = N
         [0.0, 0.25, -0.5, -0.25]
     """
     count = _length("fftfreq", n)
+    check_room((count,), "float32")
     numbers = np.arange(count) - np.where(np.arange(count) > (count - 1) // 2, count, 0)
     return _frequencies("fftfreq", numbers, count, d, dtype, device)
 
@@ -263,6 +265,7 @@ def rfftfreq(n: int, *, d: float = 1.0, dtype: Any = None, device: str | None = 
         [0.0, 0.25, 0.5]
     """
     count = _length("rfftfreq", n)
+    check_room((count // 2 + 1,), "float32")
     return _frequencies("rfftfreq", np.arange(count // 2 + 1), count, d, dtype, device)
 
 

@@ -1,0 +1,125 @@
+"""Lengths that a model gives: of nothing, of one, and more than there is memory for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from onnx import helper
+from tests.from_onnx.graphs import FLOAT, model, peer
+
+import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+node = helper.make_node
+X = np.ones((1, 1, 2, 2), np.float32)
+MANY = 2_000_000_000
+
+
+@pytest.fixture(params=["cpu", "webgpu"], autouse=True)
+def backend(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run each test on both backends."""
+    with wk.use_backend(request.param):
+        yield request.param
+
+
+@pytest.mark.parametrize("opset", [11, 13])
+@pytest.mark.parametrize("shape", [(3, 1), (3, 0), (0, 3), (0, 3, 1, 4), (2, 0, 3), (2, 1, 1)])
+@pytest.mark.parametrize("op", ["Hardmax", "LogSoftmax", "Softmax"])
+def test_axes_of_length_0_and_1_are_normalised(op: str, shape: tuple[int, ...], opset: int) -> None:
+    x = np.ones(shape, np.float32)
+    for axis in range(len(shape)):
+        proto = model(
+            [node(op, ["x"], ["y"], axis=axis)],
+            {"x": (FLOAT, [f"n{i}" for i in range(x.ndim)])}, {"y": (FLOAT, None)}, opset=opset,
+        )  # fmt: skip
+        (want,) = peer(proto.SerializeToString(), {"x": x})
+        (found,) = wk.onnx.load(proto).numpy(x)
+
+        assert found.shape == want.shape
+        np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+def _ints(*values: int) -> Any:
+    return np.array(values, np.int64)
+
+
+TOO_LARGE: dict[str, tuple[str, list[str], dict[str, Any], dict[str, Any], int]] = {
+    "Resize, nearest": ("Resize", ["x", "", "", "s"], {}, {"s": _ints(1, 1, 2, MANY)}, 19),
+    "Resize, linear": (
+        "Resize", ["x", "", "", "s"], {"mode": "linear"}, {"s": _ints(1, 1, 2, MANY)}, 19,
+    ),
+    "Resize, cubic": (
+        "Resize", ["x", "", "s"], {"mode": "cubic"}, {"s": np.array([1, 1, 1, 1e9], "f4")}, 19,
+    ),
+    "Upsample": ("Upsample", ["x", "s"], {}, {"s": np.array([1, 1, 1, 1e9], "f4")}, 9),
+    "AffineGrid": (
+        "AffineGrid", ["t", "s"], {},
+        {"t": np.ones((1, 2, 3), "f4"), "s": _ints(1, 1, 30000, 60000)}, 20,
+    ),
+    "Col2Im": (
+        "Col2Im", ["c", "s", "k"], {},
+        {"c": np.ones((1, 4, 1), "f4"), "s": _ints(40000, 40000), "k": _ints(2, 2)}, 18,
+    ),
+    "MelWeightMatrix": (
+        "MelWeightMatrix", ["n", "l", "r", "a", "b"], {},
+        {"n": np.int64(8), "l": np.int64(MANY), "r": np.int64(8000),
+         "a": np.float32(0), "b": np.float32(4000)}, 17,
+    ),
+    "RoiAlign": (
+        "RoiAlign", ["x", "roi", "at"], {"output_height": 60000, "output_width": 60000},
+        {"roi": np.array([[0, 0, 1, 1]], "f4"), "at": _ints(0)}, 16,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", sorted(TOO_LARGE))
+def test_tables_on_the_host_are_held_to_the_limit(
+    case: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    op, inputs, attrs, given, opset = TOO_LARGE[case]
+    proto = model(
+        [node(op, inputs, ["y"], name="large", **attrs)],
+        {"x": (FLOAT, ["a", "b", "c", "d"])}, {"y": (FLOAT, None)}, given, opset=opset,
+    )  # fmt: skip
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise AssertionError(f"{case}: NumPy was asked before the limit")
+
+    for name in ("arange", "linspace", "meshgrid"):
+        monkeypatch.setattr(np, name, refuse)
+    with wk.config.using(memory_limit=64 << 20), pytest.raises(wk.OutOfMemoryError) as error:
+        wk.onnx.load(proto)(X)
+    assert any("'large'" in note for note in getattr(error.value, "__notes__", ()))
+
+
+def test_memory_that_numpy_has_not_is_an_error_of_this_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    proto = model(
+        [node("Resize", ["x", "", "", "s"], ["y"])],
+        {"x": (FLOAT, ["a", "b", "c", "d"])}, {"y": (FLOAT, None)}, {"s": _ints(1, 1, 2, 5)},
+        opset=19,
+    )  # fmt: skip
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise MemoryError
+
+    loaded = wk.onnx.load(proto)
+    monkeypatch.setattr(np, "arange", refuse)
+    with pytest.raises(wk.OutOfMemoryError):
+        loaded(X)
+
+
+@pytest.mark.parametrize("make", [wk.hann_window, wk.fft.fftfreq, wk.fft.rfftfreq])
+def test_numbers_that_numpy_makes_are_held_to_the_limit(make: Any) -> None:
+    with wk.config.using(memory_limit=64 << 20), pytest.raises(wk.OutOfMemoryError):
+        make(1 << 26)
+
+
+def test_repeats_are_held_to_the_limit() -> None:
+    with wk.config.using(memory_limit=64 << 20), pytest.raises(wk.OutOfMemoryError):
+        wk.repeat(wk.tensor([1, 2]), [1 << 26, 1])
