@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
@@ -11,6 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 from tests.from_onnx.graphs import FLOAT, INT64, model
 
 import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 node = helper.make_node
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -184,3 +187,53 @@ def test_sequences_of_a_network_are_checked(op: str, gates: int) -> None:
                 wk.NumericsError, match=f"{op}: sequence_lens has {wrong}; .* 0 to 4"
             ):
                 net(steps, np.array([4, wrong], np.int32), state)
+
+
+def _small() -> bytes:
+    weights = {"w": np.ones((1, 1, 3, 3), np.float32), "s": np.array([1, 1, 2, 2], np.float32)}
+    nodes = [
+        node("Conv", ["x", "w"], ["c"], name="conv", auto_pad="SAME_UPPER"),
+        node("Relu", ["c"], ["r"], name="act"),
+        node("Resize", ["r", "", "s"], ["y"], name="larger", mode="linear"),
+    ]
+    shape = ["n", 1, 4, 4]
+    return model(
+        nodes, {"x": (FLOAT, shape)}, {"y": (FLOAT, None)}, weights, opset=19
+    ).SerializeToString()
+
+
+@pytest.mark.parametrize("name", [b"Relu", b"act", b"larger", b"auto_pad", b"n"])
+def test_a_name_that_is_no_text_is_refused(name: bytes, tmp_path: Path) -> None:
+    text = bytes([len(name)]) + name  # as the format writes it
+    assert text in _small()
+    bad = _small().replace(text, bytes([len(name)]) + b"\xff" * len(name))
+    (tmp_path / "bad.onnx").write_bytes(bad)
+    for function in (wk.onnx.load, wk.onnx.coverage):
+        with pytest.raises(wk.ArgumentError, match=r"bad.onnx is damaged: graph.* b'\\xff.*UTF-8"):
+            function(tmp_path / "bad.onnx")
+
+
+def test_a_text_that_nobody_reads_may_be_anything() -> None:
+    proto = onnx.ModelProto.FromString(_small())
+    proto.doc_string = proto.graph.doc_string = proto.graph.node[0].doc_string = "about"
+    x = np.ones((1, 1, 4, 4), np.float32)
+    odd = wk.onnx.load(proto.SerializeToString().replace(b"about", b"\xff" * 5))
+
+    np.testing.assert_array_equal(odd.numpy(x), wk.onnx.load(_small()).numpy(x))
+
+
+def test_bytes_that_are_changed_raise_errors_of_this_library_alone() -> None:
+    data, x = _small(), np.ones((1, 1, 4, 4), np.float32)
+    refused = 0
+    for seed in range(600):
+        draw = np.random.default_rng(seed)
+        changed = bytearray(data)
+        for _ in range(draw.integers(1, 4)):
+            changed[draw.integers(len(changed))] = draw.integers(256)
+        try:
+            with wk.config.using(memory_limit=64 << 20):
+                wk.onnx.load(bytes(changed)).numpy(x)
+        except wk.WgslKernelsError:
+            refused += 1
+
+    assert refused > 300

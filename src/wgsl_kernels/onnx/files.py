@@ -25,8 +25,8 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
     """Return a model and the folder of its external data; what is in a file is read anew.
 
     Raises:
-        ArgumentError: The file is no model, or ends too early, or ``source`` is neither a path nor
-            a model, nor the bytes of one.
+        ArgumentError: The file is no model, or ends too early, or a name in it is no text, or
+            ``source`` is neither a path nor a model, nor the bytes of one.
         OSError: The file cannot be read.
     """
     if isinstance(source, onnx.ModelProto):
@@ -52,7 +52,29 @@ def read_model(source: str | os.PathLike[str] | Any) -> tuple[onnx.ModelProto, s
             f"load: {shown} has no graph, or names no version of the "
             "operators; is it a model of ONNX?"
         )
+    bad = _not_text(model)
+    if bad:
+        raise ArgumentError(f"load: {shown} is damaged: {bad} is not text in UTF-8.")
     return model, folder
+
+
+def _not_text(message: Any, place: str = "") -> str:
+    """Return which name in a message is bytes, as those are that are no UTF-8; "" of none."""
+    for field, value in message.ListFields():
+        if field.name == "doc_string":  # which nobody reads
+            continue
+        every = value if hasattr(value, "extend") else (value,)
+        if field.type == field.TYPE_STRING:
+            wrong = next((one for one in every if isinstance(one, bytes)), None)
+            found = "" if wrong is None else f"{place}{field.name} {wrong!r}"
+        elif field.type == field.TYPE_MESSAGE:
+            texts = (_not_text(one, f"{place}{field.name}.") for one in every)
+            found = next(filter(None, texts), "")
+        else:
+            continue
+        if found:
+            return found
+    return ""
 
 
 def defaults_of(model: onnx.ModelProto) -> frozenset[str]:
@@ -80,10 +102,10 @@ def values_of(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
     """
     bare = onnx.ModelProto()
     for field, value in model.ListFields():
-        if field.name != "graph":
+        if field.name not in ("graph", "doc_string"):
             _put(bare, field.name, value)
     for field, value in model.graph.ListFields():
-        if field.name != "initializer":
+        if field.name not in ("initializer", "doc_string"):
             _put(bare.graph, field.name, value)
     bare.graph.initializer.extend(map(_outline, model.graph.initializer))
     try:

@@ -58,8 +58,8 @@ def load(path_or_proto: str | os.PathLike[str] | Any, *, trainable: bool = False
         The model.
 
     Raises:
-        ArgumentError: What is given is no model, or its data do not fit, or operators are unknown;
-            or the package ``onnx`` is not installed.
+        ArgumentError: What is given is no model, or its data do not fit, or a name is no text, or
+            operators are unknown; or the package ``onnx`` is not installed.
         OSError: A file cannot be read.
 
     Source: Open Neural Network Exchange Specification, github.com/onnx/onnx, docs/IR.md.
