@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from onnx import helper
-from tests.from_onnx.graphs import FLOAT, model, peer
+from onnx import TensorProto, helper
+from tests.from_onnx.graphs import FLOAT, INT64, model, peer
 
 import wgsl_kernels as wk
 
@@ -123,3 +123,52 @@ def test_numbers_that_numpy_makes_are_held_to_the_limit(make: Any) -> None:
 def test_repeats_are_held_to_the_limit() -> None:
     with wk.config.using(memory_limit=64 << 20), pytest.raises(wk.OutOfMemoryError):
         wk.repeat(wk.tensor([1, 2]), [1 << 26, 1])
+
+
+@pytest.mark.parametrize("is_on_host", [False, True])
+@pytest.mark.parametrize(("op", "want"), [("ReduceMax", -(1 << 31)), ("ReduceMin", (1 << 31) - 1)])
+def test_an_extreme_of_nothing_is_that_of_what_carries_the_type(
+    op: str, want: int, is_on_host: bool
+) -> None:
+    lengths = [node("Shape", ["x"], ["s"])] if is_on_host else []  # which are of int64, too
+    kind, shape = (FLOAT, []) if is_on_host else (INT64, ["n"])
+    proto = model(
+        [*lengths, node(op, ["s" if is_on_host else "x", "a"], ["y"], keepdims=0)],
+        {"x": (kind, shape)}, {"y": (INT64, None)}, {"a": _ints(0)}, opset=20,
+    )  # fmt: skip
+    given = np.ones((), np.float32) if is_on_host else _ints()
+
+    assert wk.onnx.load(proto).numpy(given)[0] == want
+
+
+@pytest.mark.parametrize("x", [np.zeros(3, "f4"), np.zeros(0, "f4"), np.array([-1, 2], "f4")])
+def test_zeros_are_quantized_by_a_scale_that_divides(x: Any) -> None:
+    proto = model(
+        [node("DynamicQuantizeLinear", ["x"], ["y", "s", "z"])],
+        {"x": (FLOAT, ["n"])},
+        {"y": (TensorProto.UINT8, None), "s": (FLOAT, None), "z": (TensorProto.UINT8, None)},
+        opset=11,
+    )
+    for found, want in zip(
+        wk.onnx.load(proto).numpy(x), peer(proto.SerializeToString(), {"x": x}), strict=True
+    ):
+        np.testing.assert_allclose(found, want, rtol=1e-6)
+
+
+@pytest.mark.parametrize("place", [-2, -1, 0, 1, 2, 9])
+def test_a_value_is_inserted_within_a_sequence_alone(place: int) -> None:
+    nodes = [
+        node("SequenceConstruct", ["x"], ["a"]),
+        node("SequenceInsert", ["a", "z", "p"], ["b"]),
+        node("ConcatFromSequence", ["b"], ["y"], axis=0),
+    ]
+    inputs: dict[str, tuple[int, Any]] = {"x": (FLOAT, [1]), "z": (FLOAT, [1]), "p": (INT64, [])}
+    net = wk.onnx.load(model(nodes, inputs, {"y": (FLOAT, None)}, opset=18))
+    assert "reads" in (net.why_not_replayed or "")
+    given = np.zeros(1, "f4"), np.ones(1, "f4"), np.array(place)
+    if not -1 <= place <= 1:
+        with pytest.raises(wk.ArgumentError, match=rf"position is {place}, .* from -1 to 1"):
+            net(*given)
+        return
+
+    assert net(*given).tolist() == ([0, 1] if place == 1 else [1, 0])

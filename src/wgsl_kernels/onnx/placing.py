@@ -16,6 +16,8 @@ _NOT_RECORDED = frozenset({"complex128", "double", "string"})
 _FROM_SHAPES = frozenset({"Shape", "ShapeN", "Size", "Range", "Rank"})
 _DECIDING = {"If": 1, "Loop": 2}
 """How many inputs, the first ones, say which graph runs, or how often."""
+_POSITIONS = {"SequenceAt": 1, "SequenceErase": 1, "SequenceInsert": 2}
+"""Which input says which value of a sequence is meant."""
 DRAWS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform"}
     | {"RandomUniformLike"}
@@ -85,7 +87,8 @@ def _reason(graph: Graph, known: set[str]) -> str | None:
         if node.op in DRAWS or (node.op == "Dropout" and len(node.inputs) > 2):
             return f"node {node.name!r} ({node.op}) draws random numbers"
         for i, name in enumerate(node.inputs):
-            if name and i in node.implementation.host and name not in known:
+            is_read = i in node.implementation.host or i == _POSITIONS.get(node.op)
+            if name and is_read and name not in known:
                 return f"node {node.name!r} ({node.op}) reads {name!r}, which the device computes"
         hosted = next((one for one in node.out_types if element(one) in _NOT_RECORDED), None)
         if hosted is not None:

@@ -158,8 +158,14 @@ def at(node: OnnxNode, sequence: list[Any], place: Any) -> Any:
 @operator("SequenceInsert", raw=True)
 def insert(node: OnnxNode, sequence: list[Any], x: Any, place: Any = None) -> list[Any]:
     """Return a sequence with one value more, at its end or before another."""
-    found = list(sequence)
-    found.insert(len(found) if place is None else _place(place), x)
+    found, count = list(sequence), len(sequence)
+    before = count if place is None else _place(place)
+    if not -count <= before <= count:
+        raise ArgumentError(
+            f"SequenceInsert: position is {before}, and there are {count} values; want one from "
+            f"{-count} to {count}."
+        )
+    found.insert(before, x)
     return found
 
 

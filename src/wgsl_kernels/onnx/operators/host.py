@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.onnx.operators.casts import cast
+from wgsl_kernels.onnx.operators.reductions import largest, least
 from wgsl_kernels.onnx.operators.shapes import cuts, new_lengths, part_lengths
 from wgsl_kernels.onnx.registry import on_host
 from wgsl_kernels.onnx.running import ints
@@ -27,6 +28,18 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
 def _axes(node: OnnxNode, axes: Array | None) -> tuple[int, ...] | None:
     given = node.attr("axes") if axes is None else ints(axes)
     return tuple(given) if given else None
+
+
+def _extreme(
+    function: Callable[..., Any], of_nothing: Callable[[OnnxNode], Any]
+) -> Callable[..., Any]:
+    """Return a reduction that has a value of nothing: that of the operator on a device."""
+
+    def run(node: OnnxNode, x: Array, axes: Array | None = None) -> Any:
+        reduce = functools.partial(function, initial=of_nothing(node))
+        return _reduced(function if x.size else reduce)(node, x, axes)
+
+    return run
 
 
 def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,8 +113,8 @@ _TABLE: Mapping[str, Callable[..., Any]] = {
     "Neg": _plain(np.negative),
     "Not": _plain(np.logical_not),
     "Or": _plain(np.logical_or),
-    "ReduceMax": _reduced(np.max),
-    "ReduceMin": _reduced(np.min),
+    "ReduceMax": _extreme(np.max, least),
+    "ReduceMin": _extreme(np.min, largest),
     "ReduceProd": _reduced(np.prod),
     "ReduceSum": _reduced(np.sum),
     "Reshape": _reshape,

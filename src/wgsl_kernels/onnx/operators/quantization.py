@@ -63,8 +63,9 @@ def dynamic_quantize(node: OnnxNode, x: Tensor) -> tuple[Tensor, Tensor, Tensor]
     """Return ``x`` as uint8, with the scale and the zero point that its range has."""
     low, high = ops.minimum(ops.min(x), 0.0), ops.maximum(ops.max(x), 0.0)
     scale = (high - low) / 255.0
-    zero = ops.clip(ops.round(ops.div_no_nan(0.0 - low, scale)), 0.0, 255.0)
-    found = ops.round(ops.div_no_nan(x, scale)) + zero
+    scale = ops.where(ops.equal(scale, 0.0), 1.0, scale)  # of zeros alone, as ONNX Runtime has it
+    zero = ops.clip(ops.round((0.0 - low) / scale), 0.0, 255.0)
+    found = ops.round(x / scale) + zero
     return _narrowed(found, "uint8"), scale, _narrowed(zero, "uint8")
 
 

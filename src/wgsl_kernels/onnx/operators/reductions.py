@@ -23,12 +23,14 @@ if TYPE_CHECKING:
     Reduction = Callable[[OnnxNode, Tensor, Axes, bool], Tensor]
 
 
-def _least(node: OnnxNode) -> float | int | bool:
+def least(node: OnnxNode) -> float | int | bool:
+    """Return the least value of what carries the type of a node's first input."""
     kind = element(node.in_types[0])
     return False if kind == "bool" else limits(kind)[0] if is_integer(kind) else -math.inf
 
 
-def _largest(node: OnnxNode) -> float | int | bool:
+def largest(node: OnnxNode) -> float | int | bool:
+    """Return the largest value of what carries the type of a node's first input."""
     kind = element(node.in_types[0])
     return True if kind == "bool" else limits(kind)[1] if is_integer(kind) else math.inf
 
@@ -66,9 +68,9 @@ _REDUCTIONS: dict[str, Reduction] = {
     ),
     "ReduceLogSum": lambda node, x, axes, keep: ops.log(ops.sum(_floats(x), axes, keepdims=keep)),
     "ReduceLogSumExp": lambda node, x, axes, keep: ops.logsumexp(_floats(x), axes, keepdims=keep),
-    "ReduceMax": _extreme(ops.max, ops.any, _least),
+    "ReduceMax": _extreme(ops.max, ops.any, least),
     "ReduceMean": lambda node, x, axes, keep: ops.mean(x, axes, keepdims=keep),
-    "ReduceMin": _extreme(ops.min, ops.all, _largest),
+    "ReduceMin": _extreme(ops.min, ops.all, largest),
     "ReduceProd": lambda node, x, axes, keep: ops.prod(x, axes, keepdims=keep),
     "ReduceSum": _sum,
     "ReduceSumSquare": lambda node, x, axes, keep: ops.sum(x * x, axes, keepdims=keep),
