@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import helper
-from tests.from_onnx.graphs import FLOAT, model, network
+from tests.from_onnx.graphs import FLOAT, INT64, model, network
 from typer.testing import CliRunner
 
 import wgsl_kernels as wk
@@ -112,6 +112,43 @@ def test_a_file_for_outputs_is_checked_before_the_model_is_read(tmp_path: Path) 
         found = CliRunner().invoke(app, where)
         assert found.exit_code == 2
         assert words in found.output.replace("\n", " ")
+
+
+@pytest.mark.parametrize("command", ["run", "show", "parity", "coverage"])
+def test_a_file_that_is_not_there_is_said_in_a_line(command: str, tmp_path: Path) -> None:
+    found = CliRunner().invoke(app, [command, f"{tmp_path}/nope.onnx"])
+
+    assert found.exit_code == 2
+    assert "does not exist" in found.output.replace("\n", " ")
+
+
+def test_weights_that_are_not_there_are_said_in_a_line(tmp_path: Path) -> None:
+    proto = network()
+    onnx.save(
+        proto, tmp_path / "net.onnx", save_as_external_data=True, location="w.bin", size_threshold=0
+    )
+    (tmp_path / "w.bin").unlink()
+    found = CliRunner().invoke(app, ["run", f"{tmp_path}/net.onnx"])
+
+    assert isinstance(found.exception, SystemExit)
+    assert "w.bin" in found.output
+
+
+@pytest.mark.parametrize("on", ["cpu", "webgpu"])
+def test_no_line_of_a_program_is_named_where_there_is_none(on: str, tmp_path: Path) -> None:
+    proto = model(
+        [helper.make_node("Gather", ["x", "i"], ["y"])],
+        {"x": (FLOAT, [2, 3]), "i": (INT64, [1])}, {"y": (FLOAT, None)},
+    )  # fmt: skip
+    onnx.save(proto, tmp_path / "far.onnx")
+    np.savez(tmp_path / "far.npz", x=np.ones((2, 3), np.float32), i=np.array([7]))
+    found = CliRunner().invoke(
+        app, ["run", f"{tmp_path}/far.onnx", "--input", f"{tmp_path}/far.npz", "--backend", on]
+    )
+
+    assert found.exit_code == 1
+    assert "Called at the command line." in found.output
+    assert "typer" not in found.output
 
 
 def test_a_message_names_the_node(file: Path, tmp_path: Path) -> None:

@@ -197,9 +197,8 @@ def _small() -> bytes:
         node("Resize", ["r", "", "s"], ["y"], name="larger", mode="linear"),
     ]
     shape = ["n", 1, 4, 4]
-    return model(
-        nodes, {"x": (FLOAT, shape)}, {"y": (FLOAT, None)}, weights, opset=19
-    ).SerializeToString()
+    proto = model(nodes, {"x": (FLOAT, shape)}, {"y": (FLOAT, None)}, weights, opset=19)
+    return bytes(proto.SerializeToString())
 
 
 @pytest.mark.parametrize("name", [b"Relu", b"act", b"larger", b"auto_pad", b"n"])

@@ -89,7 +89,8 @@ def compare_backends(model: File, inputs: Inputs = None, as_json: Json = False) 
 @app.command("coverage")
 def list_operators(
     model: Annotated[
-        Path | None, typer.Argument(help="A model; by default all of ONNX.", dir_okay=False)
+        Path | None,
+        typer.Argument(help="A model; by default all of ONNX.", exists=True, dir_okay=False),
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -30,19 +30,28 @@ def console(*, error: bool = False) -> Console:
 
 @contextmanager
 def telling_errors() -> Iterator[None]:
-    """End the process with our message and a code, and no traceback, where a command fails.
+    """End the process with a message and a code, and no traceback, where a command fails.
+
+    It fails by an error of ours, or where a file cannot be read or written.
 
     Raises:
         typer.Exit: It failed: 2 where it was called wrongly, else 1.
     """
     try:
         yield
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _tell(f"{error.filename}: {error.strerror}.")
+        raise typer.Exit(FAILED) from None
     except WgslKernelsError as error:
-        Console(stderr=True, highlight=False, markup=False, soft_wrap=True).print(
-            "\n".join([str(error), *getattr(error, "__notes__", ())])
-        )
+        _tell("\n".join([str(error), *getattr(error, "__notes__", ())]))
         wrong = isinstance(error, (ArgumentError, KernelNotFound))
         raise typer.Exit(WRONG_USAGE if wrong else FAILED) from None
+
+
+def _tell(message: str) -> None:
+    console(error=True).print(message)
 
 
 def print_json(value: Any) -> None:

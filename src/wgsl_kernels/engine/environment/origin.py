@@ -84,7 +84,7 @@ def called_for(purpose: str) -> Iterator[None]:
 def call_line() -> str:
     """Return ``file:line`` of who called an op, and what for, if `called_for` says so.
 
-    Of a function around `run` it is that of its caller, too.
+    Of a function around `run` it is that of its caller, too; under a command of ours it is none.
     """
     return f"{_call_place()}{_purpose.get()}"
 
@@ -92,7 +92,9 @@ def call_line() -> str:
 def _call_place() -> str:
     frame: FrameType | None = sys._getframe(2)
     inside = ""
-    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
+    while frame is not None and _is_ours(module := frame.f_globals.get("__name__", "")):
+        if module.startswith("wgsl_kernels.cli."):  # above which is what reads the command
+            return "the command line"
         inside, frame = frame.f_code.co_name, frame.f_back
     if frame is None:
         return user_line()
