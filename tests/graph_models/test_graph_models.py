@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,6 +13,9 @@ from tests.graph_models.every_operator import every_operator
 from tests.graph_models.graphs import GraphWriter
 
 import wgsl_kernels as wk
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
 DRAW = np.random.default_rng(3)
@@ -234,18 +237,22 @@ REFUSED = [
     (_first("input", ["x:1", "w"]), "'hidden' reads 'x:1'; 'x' has no such output"),
     (_first("input", ["y", "w"]), "nodes wait for one another"),
     (_first("input", ["x"]), "MatMul at 'hidden' has 1 inputs; want another number"),
-    (_first("input", [3]), "is no graph model|has no graph"),
-    (_first("input", 3), "has no graph of TensorFlow.js, or damaged"),
+    (_first("input", [3]), "input of 'hidden' is 3; want a text"),
+    (_first("input", 3), "input of 'hidden' is 3; want a list"),
     (_first("name", ""), "a node is called ''"),
     (_first("name", "w"), "two nodes are called 'w'"),
-    (_first("op", None), "has no graph of TensorFlow.js, or damaged"),
+    (_first("op", None), r"modelTopology\.node\.\d+\.op is None; want a text"),
     (_first("op", "Placeholder"), "Placeholder at 'hidden'. The signature has no such input"),
     (_first("op", "Unpack"), "Unpack at 'hidden' has 2 inputs"),
     (_attribute(3), "the attribute 'transpose_a' of 'hidden' is 3"),
     (_attribute({"b": "yes"}), "a bool is 'yes'"),
-    (_attribute({"s": "%%"}), "has no graph of TensorFlow.js, or damaged"),
-    (_attribute({"i": math.inf}), "has no graph of TensorFlow.js, or damaged"),
-    (_attribute({"list": {"i": 3}}), "has no graph of TensorFlow.js, or damaged"),
+    (_attribute({"s": "%%"}), "the attribute 'transpose_a' of 'hidden' is '%%', no 's'"),
+    (_attribute({"i": math.inf}), "the attribute 'transpose_a' of 'hidden' is inf, no 'i'"),
+    (_attribute({"i": []}), r"the attribute 'transpose_a' of 'hidden' is \[\], no 'i'"),
+    (_attribute({"list": []}), r"'hidden', a list, is \[\]; want an object"),
+    (_attribute({"list": {"i": 3}}), r"'hidden', list\.i, is 3; want a list"),
+    (_attribute({"shape": {"dim": 3}}), "dim of a shape is 3; want a list"),
+    (_attribute({"shape": []}), r"a shape is \[\]; want an object"),
     (_weight(name="other"), "no weight is called 'w', as a Const is"),
     (_weight(shape=[1 << 40, 1 << 40]), "have 64 bytes; its weights take"),
     (_weight(dtype="string"), "is string; want float32"),
@@ -257,8 +264,20 @@ REFUSED = [
     ),
     (_signature("outputs", {"y": {"name": "z"}}), "'the signature' reads 'z'"),
     (_signature("outputs", {"": {"name": "y"}}), "an input or output has no name"),
-    (_signature("outputs", {"y": {}}), "it lacks 'name'"),
-    (_signature("outputs", [3]), "has no graph of TensorFlow.js, or damaged"),
+    (_signature("outputs", {"y": {}}), r"signature\.outputs\.y lacks 'name'"),
+    (_signature("outputs", {"y": 3}), r"signature\.outputs\.y is 3; want an object"),
+    (_signature("outputs", [3]), r"signature\.outputs is \[3\]; want an object"),
+    (_weight(name=3), r"weightsManifest\.0\.weights\.0\.name is 3; want a text"),
+    (_weight(shape=3), r"weightsManifest\.0\.weights\.0\.shape is 3; want a list"),
+    (_weight(quantization=[]), r"weights\.0\.quantization is \[\]; want an object"),
+    (_weight(quantization={"dtype": "uint8"}), r"quantization\.scale is None; want a number"),
+    (lambda content: content.update(modelTopology=[]), r"modelTopology is \[\]; want an object"),
+    (lambda content: content["modelTopology"].update(node=[3]), r"node\.0 is 3; want an object"),
+    (lambda content: content.update(weightsManifest=3), "weightsManifest is 3; want a list"),
+    (lambda content: content.update(weightsManifest=[3]), r"Manifest\.0 is 3; want an object"),
+    (lambda content: content["weightsManifest"][0].pop("paths"), r"Manifest\.0 lacks 'paths'"),
+    (lambda content: content["weightsManifest"][0].update(paths=[3]), r"paths\.0 is 3; want a t"),
+    (lambda content: content.update(userDefinedMetadata=[3]), r"userDefinedMetadata is \[3\]"),
     (lambda content: content.pop("modelTopology"), "it lacks 'modelTopology'"),
     (lambda content: content["modelTopology"].pop("node"), "its topology has no list of nodes"),
     (lambda content: content.update(format="layers-model"), "load_layers_model reads layers"),
@@ -275,6 +294,52 @@ def test_what_does_not_fit_is_said(tmp_path: Path, change: Any, words: str) -> N
     with pytest.raises(wk.ArgumentError, match=words) as caught:
         wk.tfjs.load_graph_model(path)
     assert str(caught.value).startswith("load_graph_model: ")
+
+
+def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the keys that lead to each value in JSON."""
+    yield path
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from _places(one, (*path, key))
+    elif isinstance(value, list):
+        for at, one in enumerate(value):
+            yield from _places(one, (*path, at))
+
+
+@pytest.mark.parametrize("value", [None, 3, True, [], {}, [3], {"a": 3}])
+def test_what_is_of_another_kind_is_said_in_words_of_ours(tmp_path: Path, value: Any) -> None:
+    path = perceptron().save(tmp_path, {"y": "y:0"})
+    text = path.read_text()
+    for place in _places(json.loads(text)):
+        content = json.loads(text)
+        inside: Any = {"whole": content}
+        *keys, last = ("whole", *place)
+        for key in keys:
+            inside = inside[key]
+        inside[last] = value
+        path.write_text(json.dumps(content if place else value))
+        try:
+            wk.tfjs.load_graph_model(path)
+        except wk.ArgumentError as error:
+            words = ("object has no", "argument must", "not iterable", "indices must", "unhashable")
+            assert not any(one in str(error) for one in words), (place, str(error))
+
+
+def test_a_model_is_its_folder_too(tmp_path: Path) -> None:
+    path = perceptron().save(tmp_path, {"y": "y"})
+    given = floats(1, 3)
+
+    assert wk.tfjs.load_graph_model(tmp_path)(given).tolist() == (
+        wk.tfjs.load_graph_model(path)(given).tolist()
+    )
+
+
+def test_a_file_of_weights_that_is_not_there_is_said_with_its_model(tmp_path: Path) -> None:
+    path = perceptron().save(tmp_path, {"y": "y"})
+    (tmp_path / "group1-shard1of1.bin").unlink()
+    with pytest.raises(FileNotFoundError, match=r"model\.json has its .*group1-shard1of1\.bin"):
+        wk.tfjs.load_graph_model(path)
 
 
 def test_files_cut_short_are_refused(tmp_path: Path) -> None:

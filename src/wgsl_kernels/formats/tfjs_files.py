@@ -6,25 +6,30 @@ float16 as it is. See TensorFlow.js, io/types.ts (WeightsManifestEntry) and io/i
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
+import reprlib
 from contextlib import contextmanager
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
+from wgsl_kernels.engine.environment.files import path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     Array = np.ndarray[Any, Any]
 
 _STORED = {"float32": "<f4", "int32": "<i4", "bool": "?", "uint8": "u1"}
 _QUANTIZED = {"uint8": "u1", "uint16": "<u2", "float16": "<f2"}
 _LARGEST_JSON = 1 << 28
+_JSON_KINDS: dict[type, str] = {dict: "an object", list: "a list", str: "a text"}
+Json = TypeVar("Json", dict[str, Any], list[Any], str)
 
 
 class TfjsFile(NamedTuple):
@@ -68,10 +73,12 @@ def read_layers_model(path: Path) -> TfjsFile:
                 f"its format is {content['format']!r}; want 'layers-model' (a graph model has no "
                 "layers: wk.tfjs.load_graph_model reads it)"
             )
-        topology = content["modelTopology"]
-        root = topology.get("model_config", topology)
+        topology = member(content, "modelTopology", dict)
+        root = topology
+        if "model_config" in topology:
+            root = member(topology, "model_config", dict, "modelTopology")
         if not isinstance(root.get("class_name"), str) or not isinstance(
-            root["config"], (dict, list)
+            root.get("config"), (dict, list)
         ):
             raise ValueError("its topology has no class_name and config")
         return TfjsFile(root, _weights(path, content))
@@ -91,11 +98,12 @@ def read_graph_model(path: Path) -> TfjsGraphFile:
                 f"its format is {content['format']!r}; want 'graph-model' "
                 "(wk.tfjs.load_layers_model reads layers)"
             )
-        graph = content["modelTopology"]
+        graph = member(content, "modelTopology", dict)
         if not isinstance(graph.get("node"), list):
             raise ValueError("its topology has no list of nodes")
-        metadata = content.get("userDefinedMetadata") or {}
+        metadata = held_to(content.get("userDefinedMetadata") or {}, dict, "userDefinedMetadata")
         signature = metadata.get("signature") or content.get("signature") or {}
+        held_to(signature, dict, "signature")
         return TfjsGraphFile(graph, signature, _weights(path, content))
 
 
@@ -127,15 +135,76 @@ def saying_what_is_damaged(caller: str, what: str) -> Iterator[None]:
 def _content(path: Path) -> dict[str, Any]:
     if path.stat().st_size > _LARGEST_JSON:
         raise ValueError(f"it has {path.stat().st_size} bytes")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return held_to(json.loads(path.read_text(encoding="utf-8")), dict, "the whole of it")
+
+
+def model_file(caller: str, path: Any) -> Path:
+    """Return where the file of a model is that a user names, itself or by its folder.
+
+    Raises:
+        ArgumentError: As `path_of`.
+    """
+    if isinstance(path, (str, os.PathLike)) and path:
+        place = Path(os.fsdecode(path))
+        path = place / "model.json" if place.is_dir() else path
+    return path_of(caller, path)
+
+
+def held_to(value: Any, kind: type[Json], place: str) -> Json:
+    """Return what stands in JSON, held to be an object, a list or a text.
+
+    Args:
+        value: What was read.
+        kind: ``dict``, ``list`` or ``str``.
+        place: Where it stands, as keys with dots between them.
+
+    Raises:
+        ValueError: It is something else.
+    """
+    if not isinstance(value, kind):
+        shown = reprlib.repr(value)
+        raise ValueError(f"{place} is {shown}; want {_JSON_KINDS[kind]}")
+    return value
+
+
+def member(of: dict[str, Any], key: str, kind: type[Json], place: str = "") -> Json:
+    """Return what an object has under a key; see `held_to`.
+
+    Raises:
+        ValueError: It has no such key, or something else there.
+    """
+    if key not in of:
+        raise ValueError(f"{place or 'it'} lacks {key!r}")
+    return held_to(of[key], kind, f"{place}.{key}" if place else key)
 
 
 def _weights(path: Path, content: dict[str, Any]) -> dict[str, Array]:
     found: dict[str, Array] = {}
-    for group in content.get("weightsManifest") or []:
-        _read_group(path, group["paths"], group["weights"], found)
+    place = "weightsManifest"
+    for i, group in enumerate(held_to(content.get(place) or [], list, place)):
+        here = f"{place}.{i}"
+        held_to(group, dict, here)
+        files = member(group, "paths", list, here)
+        for j, one in enumerate(files):
+            held_to(one, str, f"{here}.paths.{j}")
+        entries = member(group, "weights", list, here)
+        for j, one in enumerate(entries):
+            _check_entry(held_to(one, dict, f"{here}.weights.{j}"), f"{here}.weights.{j}")
+        _read_group(path, files, entries, found)
     return found
+
+
+def _check_entry(entry: dict[str, Any], place: str) -> None:
+    """Hold what is said of a weight to be there, each of its kind."""
+    member(entry, "name", str, place)
+    member(entry, "shape", list, place)
+    member(entry, "dtype", str, place)
+    if entry.get("quantization") is not None:
+        quantization, place = member(entry, "quantization", dict, place), f"{place}.quantization"
+        has_scale = member(quantization, "dtype", str, place) != "float16"
+        for key in ("scale", "min") if has_scale else ():
+            if type(quantization.get(key)) not in (int, float):
+                raise ValueError(f"{place}.{key} is {quantization.get(key)!r}; want a number")
 
 
 def _read_group(
@@ -144,17 +213,22 @@ def _read_group(
     """Read the weights that stand one after the other in some files."""
     places = [_inside(path, name) for name in files]
     sizes = [_bytes_of(one) for one in entries]
-    held = sum(one.stat().st_size for one in places)
+    held = 0
+    for file in places:
+        if not file.is_file():
+            said = f"{path.name} has its weights in this file, which is not there"
+            raise FileNotFoundError(errno.ENOENT, said, str(file))
+        held += file.stat().st_size
     if held != sum(sizes):
         raise ValueError(
             f"{', '.join(map(repr, files))} have {held} bytes; its weights take {sum(sizes)}"
         )
-    data = b"".join(one.read_bytes() for one in places)
+    data = b"".join(file.read_bytes() for file in places)
     start = 0
     for one, size in zip(entries, sizes, strict=True):
         name = one["name"]
-        if not isinstance(name, str) or name in found:
-            raise ValueError(f"a weight is called {name!r}, or two are")
+        if name in found:
+            raise ValueError(f"two weights are called {name!r}")
         found[name] = _decoded(one, data[start : start + size])
         start += size
 

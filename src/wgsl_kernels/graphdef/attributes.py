@@ -8,8 +8,11 @@ Source: TensorFlow, core/framework/attr_value.proto, types.proto; Protocol Buffe
 from __future__ import annotations
 
 import base64
+import reprlib
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from wgsl_kernels.formats.tfjs_files import held_to
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,20 +48,41 @@ def attributes_of(node: Mapping[str, Any]) -> dict[str, Any]:
         ValueError: One is not of the form that it has in JSON.
     """
     found: dict[str, Any] = {}
-    for name, value in (node.get("attr") or {}).items():
-        if not isinstance(value, dict):
-            raise ValueError(f"the attribute {name!r} of {node['name']!r} is {value!r}")
-        found[name] = _value(value)
+    attrs = held_to(node.get("attr") or {}, dict, f"attr of {node['name']!r}")
+    for name, value in attrs.items():
+        place = f"the attribute {name!r} of {node['name']!r}"
+        found[name] = _value(held_to(value, dict, place), place)
     return found
 
 
-def _value(value: Mapping[str, Any]) -> Any:
+def _value(value: Mapping[str, Any], place: str) -> Any:
     for kind, given in value.items():
         if kind == "list":
-            return [_READERS[one](x) for one, xs in given.items() if one in _READERS for x in xs]
+            several = held_to(given, dict, f"{place}, a list,").items()
+            return [
+                _read(one, x, place)
+                for one, xs in several
+                if one in _READERS
+                for x in held_to(xs, list, f"{place}, list.{one},")
+            ]
         if kind in _READERS:
-            return _READERS[kind](given)
+            return _read(kind, given, place)
     return None
+
+
+def _read(kind: str, value: Any, place: str) -> Any:
+    """Return a value of a kind, as ``AttrValue`` calls it."""
+    try:
+        return _READERS[kind](value)
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
+        why = f": {error}" if type(error) is ValueError else ""
+        raise ValueError(f"{place} is {reprlib.repr(value)}, no {kind!r}{why}") from None
+
+
+def _size(value: Any) -> int:
+    if not isinstance(value, (int, float, str)):
+        raise ValueError(f"the size of one of dim is {value!r}; want a number")
+    return int(value)
 
 
 def dtype_name(value: Any) -> str:
@@ -79,9 +103,10 @@ def _bool(value: Any) -> bool:
 
 def lengths_of(shape: Mapping[str, Any]) -> tuple[int | None, ...] | None:
     """Return the lengths of a ``TensorShapeProto``: None of those that vary, or of any rank."""
+    dims = held_to(held_to(shape, dict, "a shape").get("dim") or [], list, "dim of a shape")
+    sizes = [_size(held_to(one, dict, "one of dim").get("size", 0)) for one in dims]
     if shape.get("unknownRank"):
         return None
-    sizes = [int(one.get("size", 0)) for one in shape.get("dim") or ()]
     return tuple(size if size >= 0 else None for size in sizes)
 
 

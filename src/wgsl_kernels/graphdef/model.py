@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.engine.environment.files import path_of
-from wgsl_kernels.formats.tfjs_files import read_graph_model, saying_what_is_damaged
+from wgsl_kernels.formats.tfjs_files import model_file, read_graph_model, saying_what_is_damaged
 from wgsl_kernels.graphdef import kernels, shapes, values, windows
 from wgsl_kernels.graphdef.reading import read_graph
 from wgsl_kernels.onnx.model import Model
@@ -27,7 +26,8 @@ def load_graph_model(path: str | os.PathLike[str], *, trainable: bool = False) -
     Everything that can be wrong with the files is said before anything runs.
 
     Args:
-        path: ``model.json``, as the converter writes it, with its files of weights beside it.
+        path: ``model.json``, as the converter writes it, with its files of weights beside it; or
+            the folder of these.
         trainable: Whether the floating-point weights become variables, which a gradient tape
             watches and optimisers change.
 
@@ -41,7 +41,7 @@ def load_graph_model(path: str | os.PathLike[str], *, trainable: bool = False) -
 
     Source: TensorFlow.js, tf.loadGraphModel.
     """
-    place = path_of("load_graph_model", path)
+    place = model_file("load_graph_model", path)
     file = read_graph_model(place)
     with saying_what_is_damaged("load_graph_model", f"{place.name} has no graph"):
         graph = read_graph(file)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.formats.tfjs_files import held_to, member
 from wgsl_kernels.graphdef.attributes import (
     ELEMENTS,
     INTEGERS,
@@ -67,10 +68,12 @@ def read_graph(file: TfjsGraphFile) -> Graph:
 class _GraphDefReader:
     def __init__(self, file: TfjsGraphFile) -> None:
         self._nodes: dict[str, dict[str, Any]] = {}
-        for node in file.graph["node"]:
-            name = node["name"]
-            if not isinstance(name, str) or not name or not isinstance(node["op"], str):
-                raise ValueError(f"a node is called {name!r} and is {node['op']!r}")
+        for at, node in enumerate(file.graph["node"]):
+            place = f"modelTopology.node.{at}"
+            name = member(held_to(node, dict, place), "name", str, place)
+            member(node, "op", str, place)
+            if not name:
+                raise ValueError(f"a node is called {name!r}")
             if name in self._nodes:
                 raise ValueError(f"two nodes are called {name!r}")
             self._nodes[name] = node
@@ -81,14 +84,22 @@ class _GraphDefReader:
 
     def _sources(self, node: Mapping[str, Any]) -> list[_NodeOutput]:
         """Return what a node reads; that it waits for others ("^name") says nothing here."""
-        found = (_source(one) for one in node.get("input") or () if not one.startswith("^"))
-        return list(found)
+        place = f"input of {node['name']!r}"
+        names = held_to(node.get("input") or [], list, place)
+        return [_source(one) for one in names if not held_to(one, str, place).startswith("^")]
 
     def _signature(
         self, signature: Mapping[str, Any]
     ) -> tuple[dict[str, ValueInfo], dict[str, _NodeOutput]]:
         """Return the inputs by their nodes, and the outputs by their names."""
-        given, wanted = signature.get("inputs") or {}, signature.get("outputs") or {}
+        given, wanted = (
+            held_to(signature.get(key) or {}, dict, f"signature.{key}")
+            for key in ("inputs", "outputs")
+        )
+        for key, declared in (("inputs", given), ("outputs", wanted)):
+            for name, one in declared.items():
+                where = f"signature.{key}.{name}"
+                member(held_to(one, dict, where), "name", str, where)
         if not wanted:
             read = {one.node for sources in self._reads.values() for one in sources}
             wanted = {name: {"name": name} for name in self._nodes if name not in read}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.environment.files import path_of
-from wgsl_kernels.formats.tfjs_files import read_layers_model
+from wgsl_kernels.formats.tfjs_files import model_file, read_layers_model
 from wgsl_kernels.nn.graph import Graph, GraphCall, graph_call
 from wgsl_kernels.nn.structure import Sequential, sequential
 from wgsl_kernels.nn.tfjs_layers import MAKERS, LayerSource, UnfitLayerError
@@ -40,7 +39,7 @@ def load_layers_model(path: str | os.PathLike[str]) -> Sequential | Graph:
 
     Args:
         path: ``model.json``, as ``model.save`` or the converter writes it, with its files of
-            weights beside it.
+            weights beside it; or the folder of these.
 
     Raises:
         ArgumentError: The files are none, damaged, or outside of the folder; or layers are not
@@ -50,7 +49,7 @@ def load_layers_model(path: str | os.PathLike[str]) -> Sequential | Graph:
 
     Source: TensorFlow.js, tf.loadLayersModel.
     """
-    file = read_layers_model(path_of("load_layers_model", path))
+    file = read_layers_model(model_file("load_layers_model", path))
     try:
         return _Builder(file.topology, file.weights).model()
     except ArgumentError:
