@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.graph_models.every_operator import every_operator
 from tests.graph_models.graphs import GraphWriter
+from tests.tfjs_damage import ODD_VALUES, WORDS_OF_PYTHON, refusals
 
 import wgsl_kernels as wk
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 BACKENDS = ["cpu", pytest.param("webgpu", marks=pytest.mark.gpu)]
 DRAW = np.random.default_rng(3)
@@ -296,34 +294,11 @@ def test_what_does_not_fit_is_said(tmp_path: Path, change: Any, words: str) -> N
     assert str(caught.value).startswith("load_graph_model: ")
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the keys that lead to each value in JSON."""
-    yield path
-    if isinstance(value, dict):
-        for key, one in value.items():
-            yield from _places(one, (*path, key))
-    elif isinstance(value, list):
-        for at, one in enumerate(value):
-            yield from _places(one, (*path, at))
-
-
-@pytest.mark.parametrize("value", [None, 3, True, [], {}, [3], {"a": 3}])
+@pytest.mark.parametrize("value", ODD_VALUES)
 def test_what_is_of_another_kind_is_said_in_words_of_ours(tmp_path: Path, value: Any) -> None:
     path = perceptron().save(tmp_path, {"y": "y:0"})
-    text = path.read_text()
-    for place in _places(json.loads(text)):
-        content = json.loads(text)
-        inside: Any = {"whole": content}
-        *keys, last = ("whole", *place)
-        for key in keys:
-            inside = inside[key]
-        inside[last] = value
-        path.write_text(json.dumps(content if place else value))
-        try:
-            wk.tfjs.load_graph_model(path)
-        except wk.ArgumentError as error:
-            words = ("object has no", "argument must", "not iterable", "indices must", "unhashable")
-            assert not any(one in str(error) for one in words), (place, str(error))
+    for said in refusals(path, value, wk.tfjs.load_graph_model):
+        assert not any(one in said for one in WORDS_OF_PYTHON), said
 
 
 def test_a_model_is_its_folder_too(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.tfjs_damage import ODD_VALUES, WORDS_OF_PYTHON, refusals
 
 import wgsl_kernels as wk
 
@@ -150,6 +151,18 @@ REFUSED = [
 def test_what_does_not_fit_is_said(copied: Path, change: Any, words: str) -> None:
     with pytest.raises(wk.ArgumentError, match=words):
         wk.tfjs.load_layers_model(edit(copied, change))
+
+
+@pytest.mark.parametrize("value", ODD_VALUES)
+def test_what_is_of_another_kind_is_said_in_words_of_ours(copied: Path, value: Any) -> None:
+    for said in refusals(copied / "model.json", value, wk.tfjs.load_layers_model):
+        assert not any(one in said.partition("should be: ")[0] for one in WORDS_OF_PYTHON), said
+
+
+def test_a_model_is_its_folder_too(copied: Path) -> None:
+    assert str(wk.tfjs.load_layers_model(copied)) == (
+        str(wk.tfjs.load_layers_model(copied / "model.json"))
+    )
 
 
 def test_files_cut_short_are_refused(copied: Path) -> None:

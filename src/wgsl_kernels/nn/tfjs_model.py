@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.formats.tfjs_files import model_file, read_layers_model
+from wgsl_kernels.formats.tfjs_files import held_to, member, model_file, read_layers_model
 from wgsl_kernels.nn.graph import Graph, GraphCall, graph_call
 from wgsl_kernels.nn.structure import Sequential, sequential
 from wgsl_kernels.nn.tfjs_layers import MAKERS, LayerSource, UnfitLayerError
@@ -55,9 +56,8 @@ def load_layers_model(path: str | os.PathLike[str]) -> Sequential | Graph:
     except ArgumentError:
         raise
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as error:
-        raise ArgumentError(
-            f"load_layers_model: the topology is damaged: {type(error).__name__}: {error}."
-        ) from None
+        said = f"nothing in it is called {error}" if isinstance(error, KeyError) else str(error)
+        raise ArgumentError(f"load_layers_model: the topology is damaged: {said}.") from None
 
 
 class _Builder:
@@ -66,7 +66,7 @@ class _Builder:
     def __init__(self, topology: dict[str, Any], weights: dict[str, Array]) -> None:
         self._topology = topology
         names, unknown = set[str](), set[str]()
-        _walk(topology, names, unknown)
+        _walk(topology, names, unknown, "the topology")
         if unknown:
             raise ArgumentError(
                 f"load_layers_model: layers that are not known: {', '.join(sorted(unknown))}; "
@@ -99,7 +99,8 @@ class _Builder:
 
     def _model(self, node: dict[str, Any]) -> Sequential | Graph:
         if node["class_name"] == _SEQUENTIAL:
-            made = [self._layer(one) for one in _layers(node) if one["class_name"] != _INPUT]
+            every = _layers(node, "a model")
+            made = [self._layer(one) for one in every if one["class_name"] != _INPUT]
             return sequential(*(part for several in made for part in several))
         return self._graph(node["config"])
 
@@ -111,13 +112,19 @@ class _Builder:
         try:
             return MAKERS[node["class_name"]](LayerSource(config, self._weights[name]))
         except UnfitLayerError as error:
-            self._wrong.append(f"{name} ({node['class_name']}): {error}")
-            return []
+            why = str(error)
+        except (AttributeError, KeyError, TypeError) as error:
+            why = f"an option is missing, or is not of the kind that it should be: {error}"
+        self._wrong.append(f"{name} ({node['class_name']}): {why}")
+        return []
 
     def _graph(self, config: dict[str, Any]) -> Graph:
         layers, given = self._called_layers(config["layers"])
-        inputs = tuple(one.call[0] for one in _references(config["input_layers"]))
-        outputs = _references(config["output_layers"])
+        first_ones, last_ones = (
+            member(config, key, list, "a model") for key in ("input_layers", "output_layers")
+        )
+        inputs = tuple(one.call[0] for one in _references(first_ones, "input_layers"))
+        outputs = _references(last_ones, "output_layers")
         first = _first_calls(given, outputs)
         places = {(name, first.get(name, 0)): at for at, name in enumerate(inputs)}
         pending = {
@@ -141,7 +148,7 @@ class _Builder:
         layers: dict[str, Any] = {}
         given: dict[str, list[list[_CallResult]]] = {}
         for node in nodes:
-            name = node.get("name") or node["config"]["name"]
+            name = held_to(node.get("name") or node["config"]["name"], str, "a layer's name")
             if name in given:
                 raise ValueError(f"two layers are called {name!r}")
             if node["class_name"] == _INPUT:
@@ -149,7 +156,7 @@ class _Builder:
                 continue
             made = self._layer(node)
             layers[name] = made[0] if len(made) == 1 else sequential(*made)
-            given[name] = [_inbound(name, one) for one in node["inbound_nodes"]]
+            given[name] = [_inbound(name, one) for one in member(node, "inbound_nodes", list, name)]
         return layers, given
 
 
@@ -157,37 +164,45 @@ def _is_model(node: dict[str, Any]) -> bool:
     return node["class_name"] == _SEQUENTIAL or node["class_name"] in _FUNCTIONAL
 
 
-def _layers(node: dict[str, Any]) -> list[dict[str, Any]]:
+def _layers(node: dict[str, Any], place: str) -> list[dict[str, Any]]:
     """Return the layers of a model; older files have the list alone for a sequence."""
-    config = node["config"]
-    found: list[dict[str, Any]] = config if isinstance(config, list) else config["layers"]
-    return found
+    if node["class_name"] == _SEQUENTIAL and isinstance(node.get("config"), list):
+        return list(node["config"])
+    return list(member(member(node, "config", dict, place), "layers", list, f"{place}.config"))
 
 
-def _walk(node: dict[str, Any], names: set[str], unknown: set[str]) -> None:
+def _walk(node: Any, names: set[str], unknown: set[str], place: str) -> None:
     """Note the names of all layers, and the classes that are not known."""
+    kind = member(held_to(node, dict, place), "class_name", str, place)
     if not _is_model(node):
-        kind = node["class_name"]
         if kind != _INPUT and kind not in MAKERS:
-            unknown.add(str(kind))
-        names.add(node["config"]["name"])
+            unknown.add(kind)
+        config = member(node, "config", dict, place)
+        names.add(member(config, "name", str, f"{place}.config"))
         return
-    for one in _layers(node):
-        _walk(one, names, unknown)
+    for at, one in enumerate(_layers(node, place)):
+        _walk(one, names, unknown, f"{place}.config.layers.{at}")
 
 
 def _inbound(name: str, inbound: Any) -> list[_CallResult]:
     """Return what a call of a layer is given."""
     if not isinstance(inbound, list):
         raise ValueError(f"{name} is written by Keras 3; want a file of TensorFlow.js or Keras 2")
+    found = _references(inbound, f"inbound_nodes of {name}")
     if any(len(one) > 3 and one[3] for one in inbound):
         raise ValueError(f"{name} is called with keywords")
-    return _references(inbound)
+    return found
 
 
-def _references(given: Any) -> list[_CallResult]:
+def _references(given: list[Any], place: str) -> list[_CallResult]:
     """Return references to results; one alone may be given without a list."""
     several = [given] if given and isinstance(given[0], str) else given
+    for one in several:
+        kinds = [type(part) for part in one[:3]] if isinstance(one, list) else []
+        if kinds != [str, int, int]:
+            raise ValueError(
+                f"{place} has {reprlib.repr(one)}; want [a layer, which call of it, which result]"
+            )
     return [_CallResult((str(one[0]), int(one[1])), int(one[2])) for one in several]
 
 
