@@ -43,7 +43,8 @@ def run_steps(
 
     Both are stacked in the order of ``xs``.
     """
-    run = _replayed if steps >= SHORTEST and can_replay() else _one_by_one
+    is_worth_it = steps >= SHORTEST and all(x.size for x in xs)  # of nothing nothing is taken
+    run = _replayed if is_worth_it and can_replay() else _one_by_one
     return run(body, carry, xs, closed_over, steps, reverse, keep)
 
 
