@@ -47,6 +47,46 @@ def _ints(*values: int) -> Any:
     return np.array(values, np.int64)
 
 
+def _ones(*shape: int) -> Any:
+    return np.ones(shape, np.float32)
+
+
+EMPTY: dict[str, tuple[list[str], dict[str, Any], dict[str, Any], dict[str, Any], tuple[int, ...]]]
+EMPTY = {
+    "GridSample": (["x", "g"], {}, {"x": _ones(0, 2, 3, 3), "g": _ones(0, 4, 4, 2)}, {},
+                   (0, 2, 4, 4)),
+    "GroupNormalization": (["x", "s", "s"], {"num_groups": 2}, {"x": _ones(0, 4, 3)},
+                           {"s": _ones(4)}, (0, 4, 3)),
+    "DeformConv": (["x", "w", "o"], {"kernel_shape": [2, 2]},
+                   {"x": _ones(0, 2, 3, 3), "o": _ones(0, 8, 2, 2)}, {"w": _ones(2, 2, 2, 2)},
+                   (0, 2, 2, 2)),
+    "RoiAlign": (["x", "r", "i"], {"output_height": 2, "output_width": 2},
+                 {"x": _ones(1, 2, 3, 3), "r": _ones(0, 4)}, {"i": _ints()}, (0, 2, 2, 2)),
+    "Col2Im": (["x", "s", "k"], {}, {"x": _ones(0, 4, 4)}, {"s": _ints(3, 3), "k": _ints(2, 2)},
+               (0, 1, 3, 3)),
+    "Attention": (["x", "x", "x"], {"q_num_heads": 2, "kv_num_heads": 2}, {"x": _ones(0, 3, 4)},
+                  {}, (0, 3, 4)),
+    "RotaryEmbedding": (["x", "c", "c", "p"], {"num_heads": 2}, {"x": _ones(0, 3, 8)},
+                        {"c": _ones(5, 2), "p": np.zeros((0, 3), np.int64)}, (0, 3, 8)),
+    "MaxPool": (["x"], {"kernel_shape": [2, 2]}, {"x": _ones(0, 2, 4, 4)}, {}, (0, 2, 3, 3)),
+}  # fmt: skip
+"""Inputs, attributes, what is given, what is known, and the shape of what comes."""
+
+
+@pytest.mark.parametrize("op", sorted(EMPTY))
+def test_a_batch_of_nothing_gives_nothing(op: str) -> None:
+    inputs, attrs, given, known, shape = EMPTY[op]
+    outputs: dict[str, tuple[int, Any]] = {"y": (FLOAT, None)}
+    if op == "MaxPool":
+        outputs["at"] = (INT64, None)
+    declared: dict[str, tuple[int, Any]] = {
+        name: (FLOAT, [f"{name}{i}" for i in range(x.ndim)]) for name, x in given.items()
+    }
+    proto = model([node(op, inputs, list(outputs), **attrs)], declared, outputs, known, opset=23)
+
+    assert [one.shape for one in wk.onnx.load(proto).numpy(**given)] == [shape] * len(outputs)
+
+
 TOO_LARGE: dict[str, tuple[str, list[str], dict[str, Any], dict[str, Any], int]] = {
     "Resize, nearest": ("Resize", ["x", "", "", "s"], {}, {"s": _ints(1, 1, 2, MANY)}, 19),
     "Resize, linear": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,3 +172,11 @@ def test_a_trainable_variable_may_be_assigned_only_where_no_gradient_is_recorded
 def test_a_scan_that_does_not_fit_is_refused(call: Callable[[], Any], message: str) -> None:
     with pytest.raises(wk.WgslKernelsError, match=message):
         call()
+
+
+def test_a_scan_of_nothing_warns_of_nothing() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = wk.nn.lstm(3, 4, returns="outputs")(wk.zeros((0, 5, 3)))
+
+    assert found.shape == (0, 5, 4)

@@ -144,7 +144,8 @@ def unique(node: OnnxNode, x: Tensor) -> Any:
 
 def _by_size(kinds: Tensor, axis: int) -> Tensor:
     """Return the order of parts along an axis, by their elements from the first on."""
-    rows = ops.reshape(ops.moveaxis(kinds, axis, 0), (kinds.shape[axis], -1))
+    parts = ops.moveaxis(kinds, axis, 0)
+    rows = ops.reshape(parts, (parts.shape[0], math.prod(parts.shape[1:])))
     order = ops.arange(rows.shape[0], dtype="int32")
     for column in range(rows.shape[1] - 1, -1, -1):
         order = ops.take(order, ops.argsort(ops.take(rows[:, column], order)))

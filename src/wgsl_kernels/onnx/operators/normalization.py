@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.onnx.registry import operator
@@ -58,7 +59,8 @@ def instance_normalization(node: OnnxNode, x: Tensor, scale: Tensor, offset: Ten
 def group_normalization(node: OnnxNode, x: Tensor, scale: Tensor, offset: Tensor) -> Tensor:
     """Return groups of channels normalised; before version 21 scales were per group."""
     groups, channels = node.attr("num_groups"), x.shape[1]
-    rows = ops.layer_norm(ops.reshape(x, (x.shape[0], groups, -1)), epsilon=node.attr("epsilon"))
+    apart = (x.shape[0], groups, math.prod(x.shape[1:]) // groups)
+    rows = ops.layer_norm(ops.reshape(x, apart), epsilon=node.attr("epsilon"))
     if node.version < 21 and channels != groups:
         scale, offset = (ops.repeat(one, channels // groups) for one in (scale, offset))
     return ops.reshape(rows, x.shape) * _per_channel(scale, x) + _per_channel(offset, x)

@@ -66,7 +66,7 @@ def _with_places(
     lengths = x.shape[2:]
     places = _window_places(window, lengths, pads)  # [windows, elements], -1 outside
     outs = _counts(window, lengths, pads)
-    rows = ops.reshape(x, (*x.shape[:2], -1))
+    rows = ops.reshape(x, (*x.shape[:2], math.prod(lengths)))
     inside = carried(np.maximum(places, 0).reshape(-1))
     values = ops.reshape(ops.take(rows, inside, 2), (*x.shape[:2], *places.shape))
     floats = ops.astype(values, "float32") if values.dtype in ("int8", "uint8") else values

@@ -129,7 +129,7 @@ def attention(
         mask = _both(earlier, mask)
     y = ops.scaled_dot_product_attention(q, k, v, mask=mask, scale=node.attr("scale"))
     if is_flat:
-        y = ops.reshape(ops.permute_dims(y, (0, 2, 1, 3)), (batch, steps, -1))
+        y = ops.reshape(ops.permute_dims(y, (0, 2, 1, 3)), (batch, steps, y.shape[1] * y.shape[3]))
     return (y, k, v)[: node.wanted]
 
 
@@ -137,7 +137,9 @@ def _heads(x: Tensor, count: int | None) -> Tensor:
     """Return [batch, heads, steps, size] of that, or of [batch, steps, heads * size]."""
     if x.ndim == 4 or count is None:
         return x
-    return ops.permute_dims(ops.reshape(x, (*x.shape[:2], count, -1)), (0, 2, 1, 3))
+    return ops.permute_dims(
+        ops.reshape(x, (*x.shape[:2], count, x.shape[2] // count)), (0, 2, 1, 3)
+    )
 
 
 def _both(allowed: Tensor, mask: Tensor | None) -> Tensor:
@@ -186,5 +188,5 @@ def _turned(
     if x.ndim == 4:
         return ops.rotary_embedding(x, cos, sin, **how)
     heads = node.attr("num_heads") or x.shape[-1] // (2 * cos.shape[-1])
-    by_head = ops.reshape(x, (*x.shape[:2], heads, -1))
+    by_head = ops.reshape(x, (*x.shape[:2], heads, x.shape[-1] // heads))
     return ops.reshape(ops.rotary_embedding(by_head, cos, sin, axis=1, **how), x.shape)

@@ -61,8 +61,8 @@ def grid_sample(node: OnnxNode, x: Tensor, grid: Tensor) -> Tensor:
     """Return images, [batch, channels, ...], sampled at places from -1 to 1, x first."""
     lengths, mode, corners = x.shape[2:], node.attr("mode"), bool(node.attr("align_corners"))
     batch, axes = x.shape[0], x.ndim - 2
-    rows = ops.reshape(grid, (batch, -1, axes))
-    flat = ops.reshape(x, (batch, x.shape[1], -1))
+    rows = ops.reshape(grid, (batch, math.prod(grid.shape[1:-1]), axes))
+    flat = ops.reshape(x, (batch, x.shape[1], math.prod(lengths)))
     raw = [_unscaled(rows[..., axes - 1 - i], n, corners) for i, n in enumerate(lengths)]
 
     def folded(places: Sequence[Tensor]) -> list[Tensor]:
@@ -148,7 +148,9 @@ def roi_align(node: OnnxNode, x: Tensor, regions: Tensor, images: Tensor) -> Ten
     mode = node.attr("coordinate_transformation_mode", "output_half_pixel")
     shift = 0.5 if mode == "half_pixel" else 0.0
     corners = np.asarray(regions.numpy()) * node.attr("spatial_scale") - shift
-    chosen = ops.take(ops.reshape(x, (*x.shape[:2], -1)), images, 0)
+    chosen = ops.take(ops.reshape(x, (*x.shape[:2], math.prod(x.shape[2:]))), images, 0)
+    if not len(corners):
+        return ops.zeros((0, x.shape[1], high, wide), x.dtype)
     found = []
     for i, (left, top, right, bottom) in enumerate(corners.astype(float)):
         least = 0.0 if mode == "half_pixel" else 1.0
@@ -163,7 +165,7 @@ def roi_align(node: OnnxNode, x: Tensor, regions: Tensor, images: Tensor) -> Ten
             chosen[i : i + 1], x.shape[2:], lines[0].ravel(), lines[1].ravel()
         )
         grid = (
-            ops.reshape(samples, (-1, high, counts[0], wide, counts[1]))
+            ops.reshape(samples, (x.shape[1], high, counts[0], wide, counts[1]))
             if node.attr("mode") == "avg"
             else None
         )
@@ -218,7 +220,7 @@ def _largest_corner(
 ) -> Tensor:
     """Return the largest weighted neighbour of the samples of each bin."""
     terms = ops.stack(_corner_terms(flat, lengths, lines[0].ravel(), lines[1].ravel()), 0)
-    grid = ops.reshape(terms, (4, -1, bins[0], counts[0], bins[1], counts[1]))
+    grid = ops.reshape(terms, (4, terms.shape[1], bins[0], counts[0], bins[1], counts[1]))
     return ops.max(grid, (0, 3, 5))
 
 
@@ -245,7 +247,7 @@ def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> T
             places.shape[0] * size[i], places.shape[1] * steps
         )
     batch, channels = x.shape[0], x.shape[1] // math.prod(size)
-    values = ops.reshape(x, (batch * channels, -1))
+    values = ops.reshape(x, (batch * channels, math.prod(size) * x.shape[2]))
     flat = ops.zeros((math.prod(padded), batch * channels), x.dtype)
     whole = flat.at[carried(places.reshape(-1))].add(ops.matrix_transpose(values))
     image = ops.reshape(ops.matrix_transpose(whole), (batch, channels, *padded))
@@ -286,8 +288,9 @@ def deformed_convolution(
     columns = np.broadcast_to(lines[1][None, :, None, :], (*window.size, *outs)).reshape(
         taps, *outs
     )
+    count = taps * math.prod(outs)
     points = [
-        ops.reshape(shifts[:, :, i] + ops.tensor(base.astype(np.float32)), (batch * parts, -1))
+        ops.reshape(shifts[:, :, i] + ops.tensor(base.astype(np.float32)), (batch * parts, count))
         for i, base in enumerate((rows, columns))
     ]
     flat = ops.reshape(x, (batch * parts, channels // parts, high * wide))
@@ -297,6 +300,6 @@ def deformed_convolution(
     if mask is not None:
         samples = samples * ops.reshape(mask, (batch, parts, 1, taps, *outs))
     columns_ = ops.reshape(samples, (batch, groups, channels // groups * taps, math.prod(outs)))
-    filters = ops.reshape(weight, (groups, weight.shape[0] // groups, -1))
+    filters = ops.reshape(weight, (groups, weight.shape[0] // groups, math.prod(weight.shape[1:])))
     found = ops.reshape(ops.matmul(filters, columns_), (batch, weight.shape[0], *outs))
     return found if bias is None else found + ops.reshape(bias, (1, -1, 1, 1))
