@@ -10,6 +10,7 @@ import typer
 
 from wgsl_kernels.cli.output import FAILED, console, print_json, telling_errors
 from wgsl_kernels.engine.drivers.backends import set_backend
+from wgsl_kernels.engine.environment.origin import called_by
 
 app = typer.Typer(no_args_is_help=True, help="Models from ONNX: run, show, compare backends.")
 File = Annotated[Path, typer.Argument(help="A model of ONNX.", exists=True, dir_okay=False)]
@@ -39,7 +40,7 @@ def run_model(
     from wgsl_kernels.cli import models
     from wgsl_kernels.onnx import load
 
-    with telling_errors():
+    with telling_errors(), called_by("the command line"):
         if backend:
             set_backend(backend)
         if out is not None:
@@ -57,7 +58,7 @@ def show_model(model: File, inputs: Inputs = None, backend: On = "", as_json: Js
     from wgsl_kernels.cli import models
     from wgsl_kernels.onnx import load
 
-    with telling_errors():
+    with telling_errors(), called_by("the command line"):
         if backend:
             set_backend(backend)
         loaded = load(model)
@@ -74,7 +75,7 @@ def compare_backends(model: File, inputs: Inputs = None, as_json: Json = False) 
     from wgsl_kernels.cli import models
     from wgsl_kernels.onnx import load
 
-    with telling_errors():
+    with telling_errors(), called_by("the command line"):
         loaded = load(model)
         rows = models.differences_of(loaded, models.inputs_of(loaded, inputs))
     if as_json:

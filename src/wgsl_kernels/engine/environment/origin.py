@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _purpose: ContextVar[str] = ContextVar("purpose", default="")
 """What ops are called for, where errors say it: see `called_for`."""
+_caller: ContextVar[str] = ContextVar("caller", default="")
+"""What calls ops where no line of a program does: see `called_by`."""
 
 
 @dataclass(frozen=True)
@@ -81,20 +83,28 @@ def called_for(purpose: str) -> Iterator[None]:
         _purpose.reset(token)
 
 
+@contextmanager
+def called_by(what: str) -> Iterator[None]:
+    """Have errors of the ops within say this as their caller, where no program of a user runs."""
+    token = _caller.set(what)
+    try:
+        yield
+    finally:
+        _caller.reset(token)
+
+
 def call_line() -> str:
     """Return ``file:line`` of who called an op, and what for, if `called_for` says so.
 
-    Of a function around `run` it is that of its caller, too; under a command of ours it is none.
+    Of a function around `run` it is that of its caller, too; within `called_by` it is that.
     """
-    return f"{_call_place()}{_purpose.get()}"
+    return f"{_caller.get() or _call_place()}{_purpose.get()}"
 
 
 def _call_place() -> str:
     frame: FrameType | None = sys._getframe(2)
     inside = ""
-    while frame is not None and _is_ours(module := frame.f_globals.get("__name__", "")):
-        if module.startswith("wgsl_kernels.cli."):  # above which is what reads the command
-            return "the command line"
+    while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         inside, frame = frame.f_code.co_name, frame.f_back
     if frame is None:
         return user_line()
