@@ -6,6 +6,7 @@ import warnings
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.declare import sources
@@ -30,19 +31,18 @@ STEPS: tuple[tuple[tuple[Section, ...], bool], ...] = (
 @contextmanager
 def changed(mutant: Mutant) -> Iterator[None]:
     """Have the mutant's file hold its text, of which nothing is kept for other processes."""
-    plain, kept_values = Path.read_bytes, sources.kept_values
+    plain = Path.read_bytes
 
     def read_bytes(self: Path) -> bytes:
         return mutant.text.encode() if self.resolve() == mutant.path else plain(self)
 
     Path.read_bytes = read_bytes  # type: ignore[method-assign]  # until the block ends
-    sources.kept_values = lambda: None
     try:
-        wk.reload_kernels()
-        yield
+        with patch.object(sources, "kept_values", lambda: None):
+            wk.reload_kernels()
+            yield
     finally:
         Path.read_bytes = plain  # type: ignore[method-assign]  # as it was
-        sources.kept_values = kept_values
         wk.reload_kernels()
 
 
