@@ -79,9 +79,9 @@ class Sources:
         was_broken, changed = self._is_broken, self._changed()
         look_again()
         self._is_broken = not all(changed.values())
-        self._found.drop(lambda asked, _: asked in changed)
-        for asked in changed:
+        for asked in changed:  # before the texts: a thread that reads one anew notes its digest
             self._digests.pop(asked, None)
+        self._found.drop(lambda asked, _: asked in changed)
         return was_broken or bool(changed)
 
     def differs(self) -> bool:
