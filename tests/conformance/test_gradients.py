@@ -29,7 +29,7 @@ PLAIN = [one for one in OF_FLOATS if not one.quirks and one.id not in CHOSEN]
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    "case", [*ODD, *some(PLAIN, 3, "gradient records")], ids=lambda one: one.id
+    "case", [*ODD, *some(PLAIN, 5, "gradient records")], ids=lambda one: one.id
 )
 def test_a_recorded_gradient_comes_out_again(case: Case, backend: str) -> None:
     found = _gradients(case, backend)

@@ -27,7 +27,7 @@ PLAIN = [one for one in CASES if one.id not in KERNEL_CHOICES and not one.quirks
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("case", [*ODD, *some(PLAIN, 3, "kernel records")], ids=lambda one: one.id)
+@pytest.mark.parametrize("case", [*ODD, *some(PLAIN, 5, "kernel records")], ids=lambda one: one.id)
 def test_a_recorded_kernel_run_gives_its_outputs_again(case: Case, backend: str) -> None:
     actual = replay(case, backend)
     accepted = _accepted(case)

@@ -79,19 +79,19 @@ def the_gradient_agrees_with_that_in_float64(case: Case) -> None:
     assert row.passed, str(row)
 
 
-@check([Case(one, "cpu") for one in some(TWICE, 2, "second")], is_plain=True)
+@check([Case(one, "cpu") for one in some(TWICE, 3, "second")], is_plain=True)
 def the_second_gradient_agrees_with_differences(case: Case) -> None:
     row = check_second_order(case.sample)
     assert row.passed, str(row)
 
 
-@check(on_backends(some(SAMPLES, 3, "alive")), is_plain=True)
+@check(on_backends(some(SAMPLES, 6, "alive")), is_plain=True)
 def nothing_stays_alive_afterwards(case: Case) -> None:
     row = check_leaks(case.sample, case.backend)
     assert row.passed, str(row)
 
 
-@check(on_backends(some(SAMPLES, 3, "again"), "webgpu"), is_plain=True)
+@check(on_backends(some(SAMPLES, 6, "again"), "webgpu"), is_plain=True)
 def a_second_run_gives_the_same_bits(case: Case) -> None:
     arrays, f = arrays_for(case.sample), call_of(case.sample)
     with wk.use_backend(case.backend), wk.config.using(fallback="silent"):

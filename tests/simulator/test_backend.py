@@ -40,7 +40,7 @@ ROWS = [one for one in rows() if HALVES or "float16" not in one.input_dtypes]
 """Those whose dtypes the adapter has that is simulated."""
 
 
-@pytest.mark.parametrize("sample", some(ROWS, 3, "simulated"), ids=lambda one: one.id)
+@pytest.mark.parametrize("sample", some(ROWS, 5, "simulated"), ids=lambda one: one.id)
 def test_a_sample_is_within_its_bound(sample: Sample) -> None:
     with wk.config.using(small_ops="device"):
         row = check_forward(sample, "simulator")
@@ -48,7 +48,7 @@ def test_a_sample_is_within_its_bound(sample: Sample) -> None:
     assert row.passed, row.note
 
 
-@pytest.mark.parametrize("sample", some(ROWS, 5, "accesses"), ids=lambda one: one.id)
+@pytest.mark.parametrize("sample", some(ROWS, 8, "accesses"), ids=lambda one: one.id)
 def test_a_sample_has_no_race_and_no_order(sample: Sample) -> None:
     arrays = arrays_for(sample)
 
