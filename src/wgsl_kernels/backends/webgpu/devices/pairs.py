@@ -17,6 +17,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from wgsl_kernels.wgsl.syntax.places import text_beside
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,22 +35,8 @@ _LANE = re.compile(r"\[([\w %+*-]+)\]")
 _BRACKET, _STOP = re.compile(r"[()\[\]{}]"), re.compile(r"[()\[\]{};]")
 
 _SHORT = {"f": "f32", "i": "i32", "u": "u32"}
-_FUNCTIONS = """
-fn wk_four_{0}(pairs: vec2<u64>) -> vec4<{0}> {{
-  let low = vec2<u32>(pairs);
-  let high = vec2<u32>(pairs >> vec2<u32>(32u));
-  return bitcast<vec4<{0}>>(vec4<u32>(low.x, high.x, low.y, high.y));
-}}
-
-fn wk_one_{0}(pair: u64, lane: u32) -> {0} {{
-  return bitcast<{0}>(u32(pair >> (lane % 2u * 32u)));
-}}
-
-fn wk_pairs_{0}(four: vec4<{0}>) -> vec2<u64> {{
-  let words = bitcast<vec4<u32>>(four);
-  return vec2<u64>(words.xz) | (vec2<u64>(words.yw) << vec2<u32>(32u));
-}}
-"""
+_FUNCTIONS = text_beside(__file__, "pairs.wgsl").partition("\n")[2]
+"""What texts are given to say pairs with; T stands for the type of the numbers."""
 
 
 class _Insertion(NamedTuple):
@@ -95,7 +83,7 @@ def in_pairs(text: str) -> str:
     for begin, end, one in sorted(edits, key=lambda edit: (edit[0], edit[2][0] != " ")):
         parts += text[last:begin], one
         last = end
-    return "".join([*parts, text[last:], *(_FUNCTIONS.format(kind) for kind in kinds)])
+    return "".join([*parts, text[last:], *(_FUNCTIONS.replace("T", kind) for kind in kinds)])
 
 
 def _kind(element: str, aliases: dict[str, str]) -> str | None:
