@@ -1,4 +1,4 @@
-"""What tests of users' kernels share: registries put back, and files registered."""
+"""What tests share: registries put back, files registered as kernels, and a device by its rules."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.adapter.policy import GPU
+from wgsl_kernels.backends.webgpu.devices import adapters
+from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.engine.registry import registry, signature
 
 if TYPE_CHECKING:
@@ -15,6 +18,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Run = Callable[..., wk.Tensor]
+
+
+@pytest.fixture(params=["by its own rules", "by those of a GPU"])
+def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
+    """Give a device, once by its adapter's rules and once by those of a GPU."""
+    if "GPU" in request.param:
+        monkeypatch.setattr(adapters, "policy_of", lambda info: GPU)
+    device = Device()
+    yield device
+    device.close()
 
 
 @pytest.fixture

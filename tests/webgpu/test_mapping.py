@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 from tests.webgpu.lab import dispatch
 
-from wgsl_kernels.backends.webgpu.adapter.policy import GPU
-from wgsl_kernels.backends.webgpu.devices import adapters
-from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.native import READ_BYTES, HostAccess
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
+    from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
@@ -32,15 +28,6 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) { y[id.x] = x[id.x] + amou
 """
 BINDINGS: tuple[tuple[int, Kind], ...] = ((0, "read"), (1, "read_write"), (2, "uniform"))
 COUNT = READ_BYTES // 4
-
-
-@pytest.fixture(params=["by its own rules", "by those of a GPU"])
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    if "GPU" in request.param:
-        monkeypatch.setattr(adapters, "policy_of", lambda info: GPU)
-    device = Device()
-    yield device
-    device.close()
 
 
 def add(device: Device, x: Storage, y: Storage, amount: int) -> None:

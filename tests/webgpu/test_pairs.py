@@ -16,8 +16,6 @@ from wgsl_kernels.backends.webgpu.devices.pairs import FEATURE, in_pairs
 from wgsl_kernels.backends.webgpu.devices.pipeline import CompileFailure
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from wgsl_kernels.backends.webgpu.devices.ready import Kind
 
 DECLARED = """
@@ -93,15 +91,6 @@ def test_names_of_parameters_and_of_locals_are_not_the_buffers() -> None:
 def test_a_text_without_fours_is_left_alone() -> None:
     text = "@group(0) @binding(0) var<storage, read> x: array<f32>;\nfn f() -> f32 { return x[0]; }"
     assert in_pairs(text) is text
-
-
-@pytest.fixture(params=["by its own rules", "by those of a GPU"])
-def device(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Device]:
-    if "GPU" in request.param:
-        monkeypatch.setattr(adapters, "policy_of", lambda info: GPU)
-    device = Device()
-    yield device
-    device.close()
 
 
 @pytest.mark.gpu

@@ -72,6 +72,18 @@ def spatial_axes(op: str, x: Tensor) -> int:
     return axes
 
 
+def window_counts(
+    window: OnnxWindow, lengths: Sequence[int], pads: Sequence[tuple[int, int]]
+) -> list[int]:
+    """Return how many windows there are along each axis, below 1 where none fits."""
+    return [
+        (n + a + b - (k - 1) * d - 1) // s + 1
+        for n, (a, b), k, d, s in zip(
+            lengths, pads, window.size, window.dilations, window.strides, strict=True
+        )
+    ]
+
+
 def padding(window: OnnxWindow, lengths: Sequence[int]) -> list[tuple[int, int]]:
     """Return the elements to add before and after each axis, so that all windows are whole."""
     found = []

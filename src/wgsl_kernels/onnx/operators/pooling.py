@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import check_table
 from wgsl_kernels.onnx.types import carried
-from wgsl_kernels.onnx.windows import OnnxWindow, padding, spatial_axes
+from wgsl_kernels.onnx.windows import OnnxWindow, padding, spatial_axes, window_counts
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _with_places(
     """Return maxima and places: the windows laid out along an axis, then their first largest."""
     lengths = x.shape[2:]
     places = _window_places(window, lengths, pads)  # [windows, elements], -1 outside
-    outs = _counts(window, lengths, pads)
+    outs = window_counts(window, lengths, pads)
     rows = ops.reshape(x, (*x.shape[:2], math.prod(lengths)))
     inside = carried(np.maximum(places, 0).reshape(-1))
     values = ops.reshape(ops.take(rows, inside, 2), (*x.shape[:2], *places.shape))
@@ -83,18 +83,9 @@ def _with_places(
     return ops.reshape(ops.max(floats, -1), shape), ops.reshape(found, shape)
 
 
-def _counts(window: OnnxWindow, lengths: Sequence[int], pads: Pads) -> list[int]:
-    return [
-        (n + a + b - (k - 1) * d - 1) // s + 1
-        for n, (a, b), k, d, s in zip(
-            lengths, pads, window.size, window.dilations, window.strides, strict=True
-        )
-    ]
-
-
 def _window_places(window: OnnxWindow, lengths: Sequence[int], pads: Pads) -> Array:
     """Return for each window the places of its elements in one image, -1 of those outside."""
-    counts = _counts(window, lengths, pads)
+    counts = window_counts(window, lengths, pads)
     check_table(*(max(count, 0) for count in counts), *window.size)
     found, inside = np.zeros((1, 1), np.int64), np.ones((1, 1), bool)
     for i, count in enumerate(counts):

@@ -12,7 +12,7 @@ import numpy as np
 from wgsl_kernels.onnx.registry import operator
 from wgsl_kernels.onnx.running import check_table, ints
 from wgsl_kernels.onnx.types import carried
-from wgsl_kernels.onnx.windows import OnnxWindow
+from wgsl_kernels.onnx.windows import OnnxWindow, window_counts
 from wgsl_kernels.ops.names import public_ops as ops
 
 if TYPE_CHECKING:
@@ -231,11 +231,9 @@ def columns_to_image(node: OnnxNode, x: Tensor, shape: Array, block: Array) -> T
     lengths = ints(shape)
     window = OnnxWindow.of(node, size)
     count = len(size)
-    padded = [n + window.pads[i] + window.pads[i + count] for i, n in enumerate(lengths)]
-    counts = [
-        (n - (size[i] - 1) * window.dilations[i] - 1) // window.strides[i] + 1
-        for i, n in enumerate(padded)
-    ]
+    pads = list(zip(window.pads[:count], window.pads[count:], strict=True))
+    padded = [n + before + behind for n, (before, behind) in zip(lengths, pads, strict=True)]
+    counts = window_counts(window, lengths, pads)
     check_table(*size, *(max(steps, 0) for steps in counts))
     places = np.zeros((1, 1), np.int64)
     for i, (n, steps) in enumerate(zip(padded, counts, strict=True)):

@@ -287,7 +287,7 @@ class Background:
         compiling: Those that nobody has waited for.
     """
 
-    def __init__(self, threads: int, notify: Callable[[int, int], None]) -> None:
+    def __init__(self, threads: int, notify: Callable[[int, int], None] | None = None) -> None:
         """Start no thread yet; any thread calls ``notify(done, asked)`` with each pipeline."""
         self.asked = 0
         self._done = 0
@@ -344,4 +344,5 @@ class Background:
             self.asked += asked
             self._done += done
             counts = self._done, self.asked
-        self._notify(*counts)
+        if self._notify is not None:
+            self._notify(*counts)

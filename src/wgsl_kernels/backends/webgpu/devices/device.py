@@ -48,10 +48,6 @@ _block = attrgetter("block")
 _NO_BYTES: Bytes = np.empty(0, np.uint8)
 
 
-def _unheard(done: int, asked: int) -> None:
-    """Count pipelines for nobody: `progress` does."""
-
-
 class Device:
     """A device of the chosen adapter, with everything made on it.
 
@@ -101,7 +97,7 @@ class Device:
         self.recorder.deadlines.give_up = self.give_up
         self.recorder.ahead = self.pipelines.ahead = None if calls else ahead_for(choice)
         if self.pipelines.ahead is not None:
-            own = Background(self.policy.compiling_threads(cores()), _unheard)
+            own = Background(self.policy.compiling_threads(cores()))
             self.recorder.pipelines = self.pipelines.own = own
         self.retained: WeakSet[Retained] = WeakSet()
         self._groups = GroupCache(

@@ -35,8 +35,6 @@ _LANE = re.compile(r"\[([\w %+*-]+)\]")
 _BRACKET, _STOP = re.compile(r"[()\[\]{}]"), re.compile(r"[()\[\]{};]")
 
 _SHORT = {"f": "f32", "i": "i32", "u": "u32"}
-_FUNCTIONS = text_beside(__file__, "pairs.wgsl").partition("\n")[2]
-"""What texts are given to say pairs with; T stands for the type of the numbers."""
 
 
 class _Insertion(NamedTuple):
@@ -83,7 +81,8 @@ def in_pairs(text: str) -> str:
     for begin, end, one in sorted(edits, key=lambda edit: (edit[0], edit[2][0] != " ")):
         parts += text[last:begin], one
         last = end
-    return "".join([*parts, text[last:], *(_FUNCTIONS.replace("T", kind) for kind in kinds)])
+    added = text_beside(__file__, "pairs.wgsl").partition("\n")[2]  # of a type T
+    return "".join([*parts, text[last:], *(added.replace("T", kind) for kind in kinds)])
 
 
 def _kind(element: str, aliases: dict[str, str]) -> str | None:

@@ -258,7 +258,7 @@ def apply_parameters(source: Source) -> tuple[str, ...]:
 
 @known_of_source
 def declared_as_vec4(source: Source, name: str) -> bool:
-    """Say whether the author declares a tensor's array as one of vec4: it moves only in fours."""
+    """Say whether the author declares a tensor's array as one of vec4, which move whole."""
     variable = source.variables.get(wgsl_name(name))
     type_ = None if variable is None else variable.type
     if type_ is None or type_.name != "array":
