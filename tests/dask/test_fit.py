@@ -20,6 +20,7 @@ from tests.dask.programs import MICRO_BATCHES, STEPS
 import wgsl_kernels as wk
 from wgsl_kernels.dask import FitResult, PeerLost, WorkerSetup, fit, run_on_workers
 from wgsl_kernels.dask.answers import workers_of
+from wgsl_kernels.dask.turns import turn_of
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 
 pytestmark = [
@@ -211,12 +212,46 @@ def test_programs_that_differ_are_told_soon(client: Client, program: Any, said: 
     assert time.monotonic() - begin < 20
 
 
-def test_two_trainings_share_the_workers(client: Client, alone: FitResult) -> None:
+@pytest.fixture
+def other(client: Client) -> Iterator[Client]:
+    """Another client of the same workers."""
     client.wait_for_workers(3, timeout=30)
-    address: Any = client.scheduler
-    with Client(address.address) as other, ThreadPoolExecutor(2) as threads:
+    scheduler: Any = client.scheduler
+    with Client(scheduler.address) as made:
+        yield made
+
+
+def test_two_trainings_share_the_workers(client: Client, other: Client, alone: FitResult) -> None:
+    with ThreadPoolExecutor(2) as threads:
         found = list(threads.map(trained, (client, other)))
     assert [one.digest for one in found] == [alone.digest] * 2
+
+
+def test_programs_on_the_same_workers_run_one_after_the_other(
+    client: Client, other: Client
+) -> None:
+    addresses = sorted(workers_of(client))
+
+    def run(of: Client, wanted: list[str]) -> list[Any]:
+        return [run_on_workers(of, programs.talk, 10, workers=wanted, timeout=20) for _ in range(8)]
+
+    with ThreadPoolExecutor(2) as threads:
+        ways = threads.map(run, (client, other), (addresses, addresses[::-1]))
+    assert [one[0] for found in ways for ranks in found for one in ranks] == [6.0] * 48
+
+
+def test_who_waits_for_a_turn_can_be_interrupted(client: Client, other: Client) -> None:
+    addresses = sorted(workers_of(client))
+    main = threading.main_thread().ident
+    assert main is not None
+    with turn_of(other, addresses[1:]):
+        ctrl_c = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
+        ctrl_c.start()
+        with pytest.raises(KeyboardInterrupt):
+            run_on_workers(client, programs.talk, 10)
+        ctrl_c.join()
+    for _ in range(2):
+        assert len(run_on_workers(other, programs.talk, 10)) == 3
 
 
 def test_a_restart_in_the_middle_changes_no_bit(client: Client, alone: FitResult) -> None:

@@ -21,6 +21,7 @@ from distributed.utils import sync
 from wgsl_kernels.dask.answers import LOOK, answer, who_answers, workers_of
 from wgsl_kernels.dask.arguments import check_client, check_seconds
 from wgsl_kernels.dask.tree import joined, leaves_of, part_of, root_of, shares
+from wgsl_kernels.dask.turns import turn_of
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.values.attributes import function
 
@@ -356,6 +357,8 @@ def run_on_workers(
 ) -> list[Any]:
     """Run a function on every worker at once, and return what each returns, by rank.
 
+    Programs that want the same workers run one after the other, whichever clients they are of.
+
     Args:
         client: The client of a cluster.
         program: Called as ``program(group, *args)``, ``group`` being a `WorkerGroup`. It takes a
@@ -374,21 +377,22 @@ def run_on_workers(
     addresses = _chosen(client, workers)
     client.register_plugin(GroupPlugin())
     run = uuid.uuid4().hex
-    futures = [
-        client.submit(
-            _run_program, program, rank, addresses, run, timeout, args,
-            workers=[one], allow_other_workers=False, pure=False, retries=0,
-            key=f"{getattr(program, '__name__', 'program')}-{run}-{rank}",
-        )
-        for rank, one in enumerate(addresses)
-    ]  # fmt: skip
-    try:
-        return _gathered(client, futures, addresses, timeout)
-    except BaseException:
-        who_answers(client, addresses, END, _end, run)
-        raise
-    finally:
-        client.cancel(futures)
+    with turn_of(client, addresses):
+        futures = [
+            client.submit(
+                _run_program, program, rank, addresses, run, timeout, args,
+                workers=[one], allow_other_workers=False, pure=False, retries=0,
+                key=f"{getattr(program, '__name__', 'program')}-{run}-{rank}",
+            )
+            for rank, one in enumerate(addresses)
+        ]  # fmt: skip
+        try:
+            return _gathered(client, futures, addresses, timeout)
+        except BaseException:
+            who_answers(client, addresses, END, _end, run)
+            raise
+        finally:
+            client.cancel(futures)
 
 
 def _chosen(client: Client, workers: int | Sequence[str] | None) -> tuple[str, ...]:
