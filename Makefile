@@ -57,7 +57,8 @@ demo-cluster: $(SETUP) ## Train the digits on two processes, one of which is kil
 	python examples/digits/cluster.py
 
 # Tests that share a cluster of Dask are a group, which one process runs.
-PYTEST := python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=25 $(PYTEST_ARGS)
+# Tests run side by side on all cores: threads of NumPy's products would only wait for one another.
+PYTEST := OPENBLAS_NUM_THREADS=1 python -m pytest --numprocesses=$(WORKERS) --dist=loadgroup --durations=25 $(PYTEST_ARGS)
 
 # The software driver compiles without its optimizations, and for four lanes, in half the time and to
 # the same bits; test-modes runs with them, and as wide as the processor is. The cache is another one,
@@ -89,7 +90,7 @@ SWIFTSHADER ?= /usr/lib/chromium/vk_swiftshader_icd.json
 test-mode-swiftshader: $(SETUP)
 	scripts/setup_system.sh chromium-common
 	if [ -f $(SWIFTSHADER) ]; then \
-		VK_DRIVER_FILES=$(SWIFTSHADER) WORKERS=$(WORKERS) python -m tests.by_family $(PYTEST_ARGS); \
+		VK_DRIVER_FILES=$(SWIFTSHADER) OPENBLAS_NUM_THREADS=1 WORKERS=$(WORKERS) python -m tests.by_family $(PYTEST_ARGS); \
 	else \
 		echo "No $(SWIFTSHADER): the kernels are not tried with SwiftShader."; \
 	fi

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.made import made_function, made_name
 from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
+from wgsl_kernels.wgsl.syntax.walk import children
 from wgsl_kernels.wgsl.types.values import known_literal
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ class Divisors:
                     open_.append(self.lets[one.name])
                 elif one.name == self.along:
                     return True
-            open_ += _children(one)
+            open_ += children(one)
         return False
 
     def _name(self, node: tree.Name) -> Linear:
@@ -359,17 +360,3 @@ class Divisors:
     def _must_stay(self, node: tree.Expression) -> None:
         if self.moves(node):
             raise NotLinearError(f"{spell(node)} moves with {self.along} in another way")
-
-
-def _children(node: tree.Node) -> tuple[tree.Node, ...]:
-    if isinstance(node, tree.Call):
-        return node.arguments
-    if isinstance(node, tree.Binary):
-        return (node.left, node.right)
-    if isinstance(node, tree.Index):
-        return (node.base, node.index)
-    if isinstance(node, tree.Access):
-        return (node.base,)
-    if isinstance(node, tree.Unary):
-        return (node.operand,)
-    return (node.inner,) if isinstance(node, tree.Paren) else ()

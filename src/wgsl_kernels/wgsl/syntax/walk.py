@@ -18,24 +18,30 @@ _HOLDING: dict[type[tree.Node], tuple[str, ...]] = {}
 
 def held(node: tree.Node) -> Iterator[tuple[str, tree.Node | tuple[tree.Node | None, ...]]]:
     """Yield the fields of ``node`` that hold nodes, and what they hold."""
-    kind = type(node)
-    names = _HOLDING.get(kind)
-    if names is None:
-        plain = tuple(field.name for field in fields(node) if field.name not in _PLAIN)
-        names = _HOLDING[kind] = plain
-    for name in names:
+    for name in _holding(type(node)):
         value = getattr(node, name)
         if value is not None and not isinstance(value, str):
             yield name, value
 
 
-def children(node: tree.Node) -> Iterator[tree.Node]:
-    """Yield the nodes that ``node`` is made of, in the order of the text."""
-    for _, value in held(node):
-        if isinstance(value, tree.Node):
-            yield value
-        else:
-            yield from (one for one in value if one is not None)
+def children(node: tree.Node) -> list[tree.Node]:
+    """Return the nodes that ``node`` is made of, in the order of the text."""
+    found: list[tree.Node] = []
+    for name in _holding(type(node)):
+        value = getattr(node, name)
+        if isinstance(value, tuple):
+            found += [one for one in value if one is not None]
+        elif isinstance(value, tree.Node):
+            found.append(value)
+    return found
+
+
+def _holding(kind: type[tree.Node]) -> tuple[str, ...]:
+    names = _HOLDING.get(kind)
+    if names is None:
+        plain = tuple(field.name for field in fields(kind) if field.name not in _PLAIN)
+        names = _HOLDING[kind] = plain
+    return names
 
 
 def descendants(node: tree.Node) -> Iterator[tree.Node]:

@@ -14,6 +14,8 @@ from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.loops import BUDGET, CHECK, LoopCounter
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.known import once_per_text
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
@@ -36,12 +38,14 @@ _UNROLLED = 8
 def long_loops(source: Source, form: Form) -> list[tuple[Text, Place]]:
     """Return where the author's loops are, of a kernel in some form, that an adapter may end."""
     most = _ROUNDS.get(form, _UNROLLED)
-    found = [
-        file.text.origin(begin)
-        for file in source.files
-        for begin in LoopCounter(file.module).loops_above(most)
-    ]
+    texts = [file.text for file in source.files if not is_ours(file.text.file)]
+    found = [text.origin(begin) for text in texts for begin in _loops_above(text, most)]
     return [one for one in found if not is_ours(one[1].file)]  # ours are cut to size
+
+
+@once_per_text
+def _loops_above(text: Text, most: int) -> tuple[int, ...]:
+    return tuple(LoopCounter(parse(text)).loops_above(most))
 
 
 def check_loops(assembly: Assembly, entry: Function, file: Names) -> None:
