@@ -192,6 +192,7 @@ ON_HOST = {"argmax", "argmin", "solve", "unique", "to_backend('numpy')"}
 """What Dask or SciPy computes with NumPy's arrays, from values that it reads."""
 
 
+@pytest.mark.sampled(one_in=2)
 @BACKENDS
 @pytest.mark.parametrize("probe", PROBES)
 def test_chunks_give_what_numpy_gives(probe: str, name: str, device: str) -> None:

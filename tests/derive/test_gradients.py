@@ -161,6 +161,7 @@ class Programs:
         self.lines.append(f"{self.indent}{line}")
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("seed", range(40))
 def test_a_random_program_agrees_with_differences(seed: int) -> None:
     text = Programs(seed).text()

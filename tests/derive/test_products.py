@@ -117,6 +117,7 @@ def inputs(text: str, rows: tuple[int, ...] = (2, 3), depth: int = 4, cols: int 
     return [*given, rng.uniform(-1.0, 1.0, cols)] if "bias" in text else given
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("rows", [(3,), (2, 3)])
 @pytest.mark.parametrize("name", TEXTS)
 def test_a_product_has_the_gradients_of_differences(name: str, rows: tuple[int, ...]) -> None:

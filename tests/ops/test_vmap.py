@@ -44,7 +44,7 @@ def _flat(value: Any) -> list[wk.Tensor]:
     return [each for one in value for each in _flat(one)]
 
 
-@pytest.mark.sampled(one_in=3)
+@pytest.mark.sampled(one_in=6)
 @pytest.mark.parametrize("sample", SOME, ids=lambda one: one.id)
 def test_a_kernel_gives_what_a_loop_over_the_examples_gives(sample: Sample) -> None:
     arrays = arrays_for(sample)

@@ -336,6 +336,7 @@ def test_a_problem_in_a_linked_module_names_the_part_that_it_is_in() -> None:
 GROUPS = 4
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.gpu
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_every_expression_of_a_composed_shader_has_a_type_and_no_remainder_is_signed(

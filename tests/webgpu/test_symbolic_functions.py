@@ -62,6 +62,7 @@ def _results(sample: Sample, layout: str) -> Any:
         return bits(sample.f(*tensors_for(arrays_for(sample), layout), **sample.attrs))
 
 
+@pytest.mark.sampled(one_in=2)
 @pytest.mark.parametrize("name", BY_KERNEL)
 def test_a_function_depends_on_layouts_and_attributes_alone(name: str, lowered: list[Pair]) -> None:
     samples, kernel = some(BY_KERNEL[name], 3, "symbolic"), wk.get_kernel(name, "webgpu")
