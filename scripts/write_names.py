@@ -6,7 +6,8 @@ not imported, so that this runs where that fails. `python scripts/write_names.py
 - in ops/names/public_ops.py, linalg.py and fft.py what the package and its namespaces import of
   the ops;
 - in engine/tensors/methods.py the methods of tensors;
-- in tfjs.py TensorFlow.js's names that are not ours.
+- in tfjs.py TensorFlow.js's names that are not ours;
+- ops/names/foreign_names.py without what was advised for want of an op or method that is there.
 """
 
 from __future__ import annotations
@@ -76,6 +77,19 @@ def _aliases(found: list[Op]) -> str:
     return "".join(f"{theirs} = _wk.{ours}\n" for theirs, ours in table)
 
 
+def _advice(found: list[Op], file: Path) -> str:
+    """Return the tables of advice without rows for what is ours."""
+    functions = {names.own for _, _, names in found if "wk" in names.spaces}
+    methods = {name for _, _, names in found for name in names.methods}
+    text = file.read_text(encoding="utf-8")
+    for table, ours in (("FUNCTIONS", functions), ("METHODS", methods)):
+        rows = re.search(rf"(?<=^{table} = {{\n)(?:    .+\n)+", text, re.MULTILINE)
+        assert rows is not None, f"{file} has no {table}"
+        kept = (one for one in rows[0].splitlines(keepends=True) if one.split('"')[1] not in ours)
+        text = text[: rows.start()] + "".join(kept) + text[rows.end() :]
+    return text
+
+
 def written() -> dict[Path, str]:
     """Return each file as it should be."""
     found = ops()
@@ -86,7 +100,9 @@ def written() -> dict[Path, str]:
         ("engine/tensors/methods.py", METHODS, _methods(found)),
         ("tfjs.py", ALIASES, _aliases(found)),
     ]
-    return {PACKAGE / name: _replaced(PACKAGE / name, *part) for name, *part in parts}
+    texts = {PACKAGE / name: _replaced(PACKAGE / name, *part) for name, *part in parts}
+    advice = PACKAGE / "ops/names/foreign_names.py"
+    return {**texts, advice: _advice(found, advice)}
 
 
 def _replaced(file: Path, pattern: str, text: str) -> str:

@@ -237,7 +237,10 @@ def _call(name: str, f: Callable[..., Any]) -> Call:
     for one in inspect.signature(f).parameters.values():
         if one.kind is one.VAR_POSITIONAL:
             continue
-        make = own.get(one.name) or _BY_NAME[one.name]
+        make = own.get(one.name) or _BY_NAME.get(one.name)
+        if make is None:  # what may be left out is right as it is
+            assert one.default is not one.empty, f"{name}: give _BY_NAME a right {one.name!r}"
+            make = _is(one.default)
         if one.kind is one.KEYWORD_ONLY:
             kwargs[one.name] = make
         else:

@@ -6,6 +6,7 @@ That TensorFlow.js's are complete is held against the recorded ones where that f
 from __future__ import annotations
 
 import json
+import re
 import runpy
 from collections import Counter
 from operator import attrgetter
@@ -28,6 +29,20 @@ def test_what_is_written_from_the_names_is_what_ops_say() -> None:
     old = [str(file) for file, text in written.items() if file.read_text("utf-8") != text]
 
     assert old == [], "run `python scripts/write_names.py`"
+
+
+def test_advice_goes_when_the_op_is_there(tmp_path: Path) -> None:
+    """What errors say for want of a function or method is dropped where there is one."""
+    writer = runpy.run_path(str(WRITER))
+    file = writer["PACKAGE"] / "ops/names/foreign_names.py"
+    text = file.read_text("utf-8")
+    stale = tmp_path / "foreign_names.py"
+    stale.write_text(
+        re.sub("^(FUNCTIONS|METHODS) = {\n", r'\g<0>    "exp": "2.7**x",\n', text, flags=re.M)
+    )
+
+    assert stale.read_text().count('"exp": "2.7**x"') == 2
+    assert writer["_advice"](writer["ops"](), stale) == text
 
 
 def test_methods_are_the_ops_themselves() -> None:

@@ -120,6 +120,16 @@ def test_what_numpy_refuses_is_refused(backend: str) -> None:
             wk.tensor([1], dtype="int64")  # type: ignore[arg-type]  # no dtype of ours
 
 
+@BACKENDS
+def test_keywords_that_no_op_takes_are_left_to_numpy(backend: str) -> None:
+    chosen = A > 0
+    with wk.use_backend(backend), wk.config.using(fallback="silent"):
+        x: Any = wk.tensor(A)
+        np.testing.assert_allclose(np.add.reduce(x, where=chosen), np.add.reduce(A, where=chosen))
+        np.testing.assert_allclose(np.sum(x, initial=2.0), np.sum(A, initial=2.0), rtol=1e-6)
+        assert np.maximum.reduce(x, axis=None, initial=9.0) == 9.0
+
+
 def test_records_are_made_of_no_values() -> None:
     with wk.use_backend("cpu"):
         records = np.empty_like(wk.tensor(A), dtype=[("value", "f4"), ("place", "i4")])

@@ -67,13 +67,13 @@ def _line(name: str, thing: Any) -> str:
     if isinstance(thing, (staticmethod, classmethod)):
         thing = thing.__func__
     if isinstance(thing, property):
-        return f"{name}: property  {_first_line(thing)}"
+        return f"{name}: property  {_first_line(thing)}".rstrip()
     if isinstance(thing, types.ModuleType):
-        return f"{name}: module  {_first_line(thing)}"
+        return f"{name}: module  {_first_line(thing)}".rstrip()
     if isinstance(thing, enum.Enum) or not callable(thing):
         return f"{name}: {type(thing).__name__}"
     kind = "class " if isinstance(thing, type) else ""
-    return f"{name}: {kind}{_signature(thing)}  {_first_line(thing)}"
+    return f"{name}: {kind}{_signature(thing)}  {_first_line(thing)}".rstrip()
 
 
 def _signature(thing: Any) -> str:

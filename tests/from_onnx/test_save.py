@@ -19,6 +19,8 @@ import wgsl_kernels as wk
 from wgsl_kernels.engine.registry.registry import kernel_names
 from wgsl_kernels.onnx.rules.table import COMPOSED, CONSTANT, RULES
 from wgsl_kernels.onnx.rules.table import UNSAID as REASONS
+from wgsl_kernels.onnx.rules.writer import OPSET, ModelWriter
+from wgsl_kernels.onnx.saving.varying import GraphFormat, write_function
 from wgsl_kernels.testing import all_samples
 from wgsl_kernels.testing.inputs import arrays_for
 
@@ -196,6 +198,20 @@ def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(
     with pytest.raises(wk.ArgumentError, match="output 'y' is a float; want a tensor"):
         wk.onnx.save(lambda x: 1.0, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_attribute_that_a_rule_does_not_read_is_refused() -> None:
+    """A kernel that gets an attribute is not saved without it, until its rule knows it."""
+
+    def rule(w: ModelWriter, xs: Any, attrs: Any, ys: Any) -> list[str]:
+        return [w.emit("ReduceSum", [w.name(xs[0])], keepdims=0)]
+
+    write = functools.partial(ModelWriter, opset=OPSET)
+    target = GraphFormat("save", "ONNX", write, {"Sum": rule}, {})
+    x = {"x": np.ones(3, np.float32)}
+    write_function(target, wk.sum, x, None)
+    with pytest.raises(wk.ArgumentError, match="no ONNX rule for Sum with keep_dims=True at "):
+        write_function(target, lambda x: wk.sum(x, keepdims=True), x, None)
 
 
 WRITERS: dict[str, Callable[..., Any]] = {

@@ -63,9 +63,9 @@ def test_a_software_adapter_goes_along_the_lines_of_what_is_turned(
 ) -> None:
     seen: list[tuple[int, int, int]] = []
 
-    def noted(across: int, inner: int, items: int) -> object:
+    def noted(composed: Any, across: int, inner: int, items: int) -> object:
         seen.append((across, inner, items))
-        return walk_across(across, inner, items)
+        return walk_across(composed, across, inner, items)
 
     monkeypatch.setattr(groups, "walk_across", noted)
     driver: Any = find_driver("webgpu")

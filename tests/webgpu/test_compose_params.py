@@ -50,6 +50,16 @@ def test_bools_complex_numbers_arrays_and_halves() -> None:
     assert struct.unpack("<I4x2f3ie2x", block) == (1, 1.0, -2.0, 1, -1, 2, 0.5)
 
 
+def test_a_real_number_is_a_complex_one_with_0_beside_it() -> None:
+    fields = [field("z", "z", 0, "f32", 2, is_exact=True, is_complex=True)]
+    one = struct.unpack("<I", struct.pack("<f", 1.0))[0]
+
+    assert words(fields, 16, z=1) == words(fields, 16, z=1.0) == [one, 0, 0, 0]
+    assert words(fields, 16, z=1j) == [0, one, 0, 0]
+    with pytest.raises(ShaderError, match=r"room for 2 numbers; z is \[1, 2, 3\]"):
+        words(fields, 16, z=(1, 2, 3))
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

@@ -1,11 +1,11 @@
 import { createRequire } from "node:module";
 import fs from "node:fs";
 const require = createRequire(process.cwd()+"/");
-const tf = require("@tensorflow/tfjs-core"); require("@tensorflow/tfjs-backend-cpu"); 
+const tf = require("@tensorflow/tfjs-core"); require("@tensorflow/tfjs-backend-cpu");
 const L = require("@tensorflow/tfjs-layers");
 const out = process.argv[2];
 await tf.setBackend("cpu");
-function saver(name){ return L && { async save(a){ 
+function saver(name){ return L && { async save(a){
   fs.mkdirSync(`${out}/${name}`,{recursive:true});
   const json={format:"layers-model",generatedBy:"TensorFlow.js tfjs-layers v4.22.0",convertedBy:null,modelTopology:a.modelTopology,weightsManifest:[{paths:["weights.bin"],weights:a.weightSpecs}]};
   fs.writeFileSync(`${out}/${name}/model.json`,JSON.stringify(json));

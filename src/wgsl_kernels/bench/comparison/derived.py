@@ -174,7 +174,7 @@ def _bounds_of(
     else:
         reason = reasons[0] if reasons else "no shader ran"
         least = f"{PLAIN:g} ULP" if sums is None else f"sums of absolute terms, or {PLAIN:g} ULP"
-        words = f"{least}, as the tree is out of reach: {reason}"
+        words = f"{least}, as the tree is out of reach: {reason}; bound= of the sample says more"
     return Bounds(bounds, words, [_bounded(one) for one in ranges])
 
 

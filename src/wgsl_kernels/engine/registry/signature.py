@@ -77,6 +77,11 @@ class Signature:
     exact: Exact | None = None
     """For what the library's two kernels give the same bits."""
 
+    @property
+    def optional_attrs(self) -> Mapping[str, Any]:
+        """The defaults of the attributes that may be left out."""
+        return {name: one for name, one in self.attrs.items() if name not in self.required}
+
     def check_attrs(self, attrs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the attributes with defaults filled in and values in plain Python.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.onnx.rules import elementwise, indexing, products, reductions, shapes, windows
 from wgsl_kernels.onnx.saving.compositions import COMPOSITIONS
+from wgsl_kernels.ops.rules.elementwise import declared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,15 +26,14 @@ COMPOSED: Mapping[str, Composition] = MappingProxyType(
 """Kernels that are written as others."""
 CONSTANT = ("Fill", "LinSpace", "Range")
 """Kernels without inputs: what they give is written as values."""
+_FUNCTIONS = "functions without an operator"
 _REASONS = {
     "complex numbers": ("Complex", "ComplexAbs", "FFT", "IFFT", "Imag", "Real"),
     "factorizations and solvers of matrices": (
         "Cholesky", "LogMatrixDeterminant", "MatrixCofactors", "MatrixSolve", "MatrixSolveLs",
         "MatrixTriangularSolve", "Qr", "SelfAdjointEig", "Svd",
     ),
-    "functions without an operator": (
-        "Digamma", "Erfc", "Erfinv", "Lgamma", "NextAfter", "Polygamma",
-    ),
+    _FUNCTIONS: ("NextAfter", "Polygamma"),
     "gradients without an operator": (
         "AttentionGradient", "DepthwiseConv2dNativeBackpropFilter", "Dilation2DBackpropFilter",
         "Dilation2DBackpropInput", "Dilation2DPlaces", "LRNGrad", "MaxPool3DGrad",
@@ -54,9 +54,10 @@ _REASONS = {
     ),
 }  # fmt: skip
 UNSAID: Mapping[str, str] = MappingProxyType(
-    {name: reason for reason, names in _REASONS.items() for name in names}
+    {name: _FUNCTIONS for name in declared if name not in {*RULES, *COMPOSED}}
+    | {name: reason for reason, names in _REASONS.items() for name in names}
 )
-"""Why there is no rule, by the kernel's name."""
+"""Why there is no rule, by the kernel's name; of an elementwise function nothing need be said."""
 _SINCE = {"LayerNorm": 17}
 """Kernels whose rule wants newer operators than the oldest; older ones write them as others."""
 

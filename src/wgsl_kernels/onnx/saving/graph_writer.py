@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.onnx.saving.tracing import CannotSayError, free_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from wgsl_kernels.engine.values.host import Array
@@ -24,6 +26,32 @@ if TYPE_CHECKING:
 Found = TypeVar("Found")
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_./-]")
 """What names of nodes of TensorFlow have not."""
+
+
+_SAID_BY_ITSELF = frozenset({"as_int32", "dtype", "size", "wrap_negative_indices"})
+"""Attributes that no rule has to read: of outputs dtype and lengths are known, operators wrap."""
+
+
+class _NotedAttrs(Mapping[str, Any]):
+    """A call's attributes, with a note of those that its rule reads.
+
+    An attribute that a rule does not know, of a kernel that got it later, would be left out of the
+    model without a word.
+    """
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = given
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return self._given[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._given)
+
+    def __len__(self) -> int:
+        return len(self._given)
 
 
 @dataclass
@@ -124,7 +152,14 @@ class GraphWriter(ABC):
         if rule is None:
             raise CannotSayError(call.problem)
         self.check(call)
-        return rule(self, call.inputs, call.attrs, call.outputs)
+        attrs = _NotedAttrs(call.attrs)
+        names = rule(self, call.inputs, attrs, call.outputs)
+        declared = find_signature(call.kernel)
+        optional = {} if declared is None else declared.optional_attrs
+        for name in optional.keys() - attrs.read - _SAID_BY_ITSELF:
+            if call.attrs[name] != optional[name]:
+                raise CannotSayError(f"with {name}={call.attrs[name]!r}")
+        return names
 
     @abstractmethod
     def check(self, call: TracedCall) -> None:

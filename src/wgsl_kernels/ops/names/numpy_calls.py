@@ -15,6 +15,7 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.public_names import all_public
 from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -36,10 +37,14 @@ if TYPE_CHECKING:
 
 
 def _along_first(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """Return what reduces as a ufunc does: the first axis where none is given."""
+    """Return what reduces as a ufunc does: the first axis where none is given.
 
-    def reduced(a: Tensor, axis: Any = 0, **options: Any) -> Tensor:
-        return op(a, axis=axis, **options)
+    Keywords that the op does not take are NumPy's.
+    """
+    known = parameters_of(op).keyword_only
+
+    def reduced(a: Tensor, axis: Any = 0, **options: Any) -> Any:
+        return op(a, axis=axis, **options) if {*options}.issubset(known) else NotImplemented
 
     return reduced
 
@@ -53,8 +58,12 @@ def _cumulative(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 def _total(op: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def combined(a: Any, axis: Axes = None, dtype: Any = None, *, keepdims: bool = False) -> Tensor:
-        return op(a, axis, dtype=dtype, keepdims=keepdims)
+    known = parameters_of(op).keyword_only
+
+    def combined(a: Any, axis: Axes = None, dtype: Any = None, **options: Any) -> Any:
+        if not {*options}.issubset(known):
+            return NotImplemented
+        return op(a, axis, dtype=dtype, **options)
 
     return combined
 

@@ -30,9 +30,6 @@ SHARING = 8
 MOST_IMMEDIATES = 256
 """Bytes of parameters that travel with a dispatch; Vulkan promises 128, many devices have 256."""
 
-TYPE_ORDER = ("DiscreteGPU", "IntegratedGPU", "VirtualGPU", "Unknown", "CPU")
-BACKEND_ORDER = ("Vulkan", "Metal", "D3D12", "D3D11", "OpenGLES", "OpenGL")
-
 BUSY_GROUPS, BUSY_GROUPS_ON_CPU = 64, 4
 """Workgroups that keep an adapter busy: a GPU has that many units or more, a CPU a few cores."""
 
@@ -486,15 +483,3 @@ def immediate_bytes(info: AdapterInfo, limits: Mapping[str, int], features: Coll
     if "immediates" not in features or info.backend.startswith("OpenGL"):
         return 0
     return min(limits.get("max-immediate-size", 0), MOST_IMMEDIATES)
-
-
-def preference(info: AdapterInfo) -> tuple[bool, int, int, int]:
-    """Return by what the adapters of a machine are ordered; the least one is taken.
-
-    A real GPU comes before a software one, discrete before integrated, and Vulkan, Metal or
-    Direct3D before OpenGL, where parameters cannot travel with a dispatch.
-    """
-    kind = info.type if info.type in TYPE_ORDER else "Unknown"
-    known = info.backend in BACKEND_ORDER
-    backend = BACKEND_ORDER.index(info.backend) if known else len(BACKEND_ORDER)
-    return info.is_software, TYPE_ORDER.index(kind), backend, info.index

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS, described
-from wgsl_kernels.backends.webgpu.adapter.policy import policy_of, preference
+from wgsl_kernels.backends.webgpu.adapter.policy import policy_of
+from wgsl_kernels.backends.webgpu.adapter.preference import preference
 from wgsl_kernels.backends.webgpu.devices import native, pairs
 from wgsl_kernels.backends.webgpu.devices.threads import begin, in_thread
 from wgsl_kernels.backends.webgpu.kept.declarations import import_wgpu

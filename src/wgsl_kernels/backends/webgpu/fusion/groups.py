@@ -157,9 +157,9 @@ def _dispatch(
         partial(compose_group, structure, across=across),
     )
     if across is None:
-        walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, items)
+        walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, composed, items)
     else:
-        walk, grid = walk_across(across.size, across.inner, items)
+        walk, grid = walk_across(composed, across.size, across.inner, items)
     facts: dict[str, Any] = {"wk_size": size, **walk}
     facts |= {OWN + name: value for name, value in fused.facts.items()}
     for step, number in enumerate(part.nodes):

@@ -17,12 +17,12 @@ from wgsl_kernels.backends.webgpu.programs.program import Program
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Bound, Composition
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
 
-GROUP = 64
 _ALIGNED = 256
 """Elements that a binding begins at a multiple of: their bytes are one of ``ALIGNMENT``."""
 RUN = 16
@@ -82,7 +82,8 @@ def lower_map(
         found = _in_parts(call, adapter, composition, bound, facts, walks)
     else:
         items = -(-spec.size // 4) if composed.vec4 else spec.size
-        grid = fold(-(-items // GROUP)) if call.checks_loops else map_grid(adapter, items)
+        group = composed.workgroup_size[0]
+        grid = fold(-(-items // group)) if call.checks_loops else map_grid(adapter, composed, items)
         found = (build(adapter, composition, composed, grid, bound, facts),)
     return Program(found, (spec,), (0,), (), frozenset(packed))
 
@@ -127,7 +128,7 @@ def _in_parts(
             windows[name] = start * size, -(-(stop - start) * size // 16) * 16
         count = end - first
         own[f"{call.output_names[0]}_size"] = count
-        grid = map_grid(adapter, -(-count // 4) if composed.vec4 else count)
+        grid = map_grid(adapter, composed, -(-count // 4) if composed.vec4 else count)
         part = replace(bound, windows=windows)
         found.append(build(adapter, composition, composed, grid, part, own))
         first = end
@@ -161,11 +162,14 @@ def _sooner(shape: Sequence[int], first: int, end: int) -> int:
     return end
 
 
-def map_grid(adapter: Adapter, items: int) -> Grid:
-    return fold(-(-items // (GROUP * max(adapter.policy.map_run(items, GROUP), 1))))
+def map_grid(adapter: Adapter, composed: Composed, items: int) -> Grid:
+    group = composed.workgroup_size[0]
+    return fold(-(-items // (group * max(adapter.policy.map_run(items, group), 1))))
 
 
-def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Grid]:
+def walk_across(
+    composed: Composed, across: int, inner: int, items: int
+) -> tuple[dict[str, int], Grid]:
     """Return the facts and the grid of templates/map.wesl where it goes ACROSS.
 
     The axis that invocations go along is of ``across`` elements; what follows it is of ``inner``
@@ -175,4 +179,4 @@ def walk_across(across: int, inner: int, items: int) -> tuple[dict[str, int], Gr
     beside = 8 >> bits
     tiles = items // (across * inner) * -(-across // (RUN << bits)) * -(-inner // beside)
     facts = {"wk_run_bits": bits, "wk_across": across, "wk_inner": inner}
-    return facts, fold(-(-tiles * 8 // GROUP))
+    return facts, fold(-(-tiles * 8 // composed.workgroup_size[0]))

@@ -32,6 +32,7 @@ class Offer:
         constant: True where the field holds only padding, whatever the facts are: the word
             ``wk_zero``, and facts of absent inputs.
         is_exact: Whether there must be as many numbers as elements: an attribute in a vector.
+        is_complex: Whether it is a complex number, with 0 beside a real one.
         is_bounded: Whether a whole number must lie in the type's range; strides and offsets wrap.
     """
 
@@ -40,6 +41,7 @@ class Offer:
     pad: int = 0
     constant: bool = False
     is_exact: bool = False
+    is_complex: bool = False
     is_bounded: bool = False
 
 
@@ -135,6 +137,8 @@ class Packer:
                 f"{self._kernel}: shader field '{field.name}' has room for {field.slots} numbers; "
                 f"{field.offer.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank."
             )
+        if field.offer.is_complex and len(numbers) == 1:
+            return (*numbers, 0)
         if field.offer.is_exact and len(numbers) < field.slots:
             raise ShaderError(
                 f"{self._kernel}: shader field '{field.name}' is a vector; {field.offer.fact} is "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
@@ -115,6 +116,7 @@ def _author_field(composer: Composer, struct: Struct, member: Parameter, offset:
         pad=1 if is_shape else 0,
         constant=is_absent,
         is_exact=is_vector and not is_shape and not counts_steps,
+        is_complex=is_vector and re.fullmatch(r"T|T_\w+", spell(member.type)) is not None,
         is_bounded=scalar in ("u32", "i32") and not counts_steps,
     )
     return Field(member.name, offer, offset, scalar, slots)
