@@ -24,6 +24,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.registry.gradients import missing
+from wgsl_kernels.engine.tensors.entries import substituted
 from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.values.attributes import function
@@ -63,7 +64,7 @@ def custom_grad(f: Callable[..., Any], *, none: bool = False) -> Callable[..., A
     @functools.wraps(f)
     def wrapped(*xs: TensorLike) -> Any:
         refuse_beyond_boundary(_NAME)
-        inputs = [as_tensor(x) for x in xs]
+        inputs = [substituted(as_tensor(x)) for x in xs]
         saved: list[Tensor] = []
         keywords = {"save": saved.extend} if takes_save else {}
         probe = Tape()

@@ -1,4 +1,4 @@
-"""What interceptors hear of besides kernel runs: host values, readings, assignments."""
+"""What interceptors hear of besides kernel runs, and the tensors that they put in others' place."""
 
 from __future__ import annotations
 
@@ -33,6 +33,38 @@ class EntryObserver:
     def assigned(self, variable: Any, value: Tensor) -> None:
         """Hear that a variable gets the values of a tensor."""
         raise AssertionError("as above")
+
+
+class Substitution:
+    """An interceptor that has kernels take other tensors in place of some.
+
+    What takes tensors without a kernel, as a function with a gradient of its own does, asks for
+    them by `substituted`.
+    """
+
+    def __call__(self, call: Any, proceed: Any) -> Any:
+        """Let a kernel run on what stands for its inputs."""
+        call.inputs = tuple([self._instead_of_each(one) for one in call.inputs])
+        return proceed(call)
+
+    def instead(self, tensor: Tensor) -> Tensor:
+        """Return what stands for a tensor, itself where nothing else does."""
+        raise AssertionError("each has its own")
+
+    def _instead_of_each(self, value: Any) -> Any:
+        if isinstance(value, (list, tuple)):
+            return [self._instead_of_each(one) for one in value]
+        return value if value is None else self.instead(value)
+
+
+def substituted(tensor: Tensor, around: Substitution | None = None) -> Tensor:
+    """Return what a kernel that runs now would take for a tensor; that ``around`` would get."""
+    interceptors = context.current().interceptors
+    end = len(interceptors) if around is None else interceptors.index(around)
+    for one in reversed(interceptors[:end]):
+        if isinstance(one, Substitution):
+            tensor = one.instead(tensor)
+    return tensor
 
 
 def hidden_entries() -> context.ContextBlock:

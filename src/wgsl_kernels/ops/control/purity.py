@@ -11,11 +11,12 @@ from wgsl_kernels.engine.capture.watch import VariableWatch, assign_all
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable, variables
+from wgsl_kernels.engine.tensors.entries import Substitution
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
 
@@ -35,13 +36,14 @@ class Needs:
     assigned: list[Variable]
 
 
-def needs_of(f: Callable[[], object]) -> Needs:
-    """Run a function without lasting effect and return what it needs of those around it."""
+def needs_of(f: Callable[[], tuple[Leaves, Leaves]]) -> Needs:
+    """Run a step without lasting effect and return what it needs of those around it."""
     seen = _InputObserver(active_tapes())
     watch = VariableWatch()
     try:
         with hidden_from_tapes(), context.changed(watch=watch), context.intercepted(seen):
-            f()
+            for results in f():  # which may be what no kernel has read
+                seen.note(results)
     finally:
         watch.put_back()
     assigned = [variable for variable, _ in watch.changed.values()]
@@ -92,10 +94,13 @@ class _InputObserver:
         self.found: dict[int, Tensor] = {}
 
     def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
-        for one in flat(call.inputs):
+        self.note(flat(call.inputs))
+        return proceed(call)
+
+    def note(self, tensors: Iterable[Tensor]) -> None:
+        for one in tensors:
             if one._id not in self.found and any(tape.depends((one,)) for tape in self._tapes):
                 self.found[one._id] = one
-        return proceed(call)
 
 
 class Pure:
@@ -130,22 +135,16 @@ class Pure:
                 new, ys = self._body(carry[:count], x, [])
         finally:
             watch.put_back()
+        new, ys = ([replaced.instead(one) for one in part] for part in (new, ys))
         values = [watch.changed[one._id][1] for one in assigned]
         return [*new, *[Tensor(one.spec, one._array, one._driver) for one in values]], ys
 
 
-class _Replaced:
-    """Has kernels take other tensors in place of those that a function closes over."""
+class _Replaced(Substitution):
+    """Has other tensors taken in place of those that a function closes over."""
 
     def __init__(self, replaced: dict[int, Tensor]) -> None:
         self._replaced = replaced
 
-    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
-        if self._replaced:
-            call.inputs = tuple([self._instead(one) for one in call.inputs])
-        return proceed(call)
-
-    def _instead(self, value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [self._instead(one) for one in value]
-        return self._replaced.get(value._id, value) if isinstance(value, Tensor) else value
+    def instead(self, tensor: Tensor) -> Tensor:
+        return self._replaced.get(tensor._id, tensor)

@@ -6,12 +6,12 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.nodes import Saved, TapeNode, output_ids
-from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, flat, recording
+from wgsl_kernels.engine.autodiff.tape import Tape, active_tapes, recording
 from wgsl_kernels.engine.capture.watch import VariableWatch
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.execution.variables import Variable
-from wgsl_kernels.engine.tensors.entries import EntryObserver
+from wgsl_kernels.engine.tensors.entries import EntryObserver, Substitution, substituted
 from wgsl_kernels.engine.tensors.tensor import Tensor, next_id, with_values_of
 from wgsl_kernels.engine.tensors.watched_reads import hidden_from_tapes
 from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition
@@ -21,7 +21,6 @@ from wgsl_kernels.engine.values.dtypes import is_differentiable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.values.spec import Spec
 
 _NAME = "checkpoint"
@@ -75,7 +74,7 @@ def _recorded(call: Callable[[], Any]) -> Any:
     try:
         with hidden_from_tapes(), context.changed(watch=watch), context.intercepted(reads):
             form = _form_of(call())
-        reads.end(form.tensors)
+            reads.end(form.tensors)
         for one, _ in watch.changed.values():
             if one.trainable:
                 raise ArgumentError(
@@ -86,8 +85,8 @@ def _recorded(call: Callable[[], Any]) -> Any:
     except BaseException:
         watch.put_back()
         raise
-    outputs = [with_values_of(one) for one in form.tensors]
-    inputs = [reads.found[one] for one in reads.followed]
+    outputs = [with_values_of(substituted(one)) for one in form.tensors]
+    inputs = list(reads.followed.values())
     if inputs:
         node = TapeNode(
             _NAME,
@@ -109,38 +108,38 @@ def _form_of(result: Any) -> TreeDefinition:
         raise ArgumentError(f"{_NAME}: f is not to be run again: {error}.") from None
 
 
-class _Reads(EntryObserver):
+class _Reads(Substitution, EntryObserver):
     """What a function reads that was there before it, as it was when it was first read.
 
     Attributes:
-        found: The values of each, by id.
-        followed: The ids of those through which gradients flow.
+        found: What kernels took for each, by its id.
+        followed: Those of them through which gradients flow, by an id of their own.
         variables: The variables among them, with their arrays and whose these are.
     """
 
     def __init__(self, tapes: list[Tape]) -> None:
         self.found: dict[int, Saved] = {}
-        self.followed: list[int] = []
+        self.followed: dict[int, Saved] = {}
         self.variables: list[tuple[Variable, Any, Any]] = []
         self._tapes = tapes
         self._start = self._stop = next_id()
 
-    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
-        """Note the inputs of a kernel."""
-        for one in flat(call.inputs):
-            self._note(one)
-        return proceed(call)
+    def instead(self, tensor: Tensor) -> Tensor:
+        """Note an input of a kernel, and leave it."""
+        self._note(tensor)
+        return tensor
 
     def _note(self, tensor: Tensor) -> None:
         if tensor._id > self._start or tensor._id in self.found:
             return
-        array, driver = tensor._array_and_driver()
-        self.found[tensor._id] = Saved(tensor.spec, array, driver, tensor._id)
-        if isinstance(tensor, Variable):
-            self.variables.append((tensor, array, driver))
-        is_followed = [tape.depends((tensor,)) for tape in self._tapes]  # asks each of them
-        if any(is_followed) and is_differentiable(tensor.dtype):
-            self.followed.append(tensor._id)
+        taken = substituted(tensor, around=self)
+        array, driver = taken._array_and_driver()
+        found = self.found[tensor._id] = Saved(taken.spec, array, driver, taken._id)
+        if isinstance(taken, Variable):
+            self.variables.append((taken, array, driver))
+        is_followed = [tape.depends((taken,)) for tape in self._tapes]  # asks each of them
+        if any(is_followed) and is_differentiable(taken.dtype):
+            self.followed[taken._id] = found
 
     def end(self, results: list[Tensor]) -> None:
         """Take what the function returns: it may return what it has not read."""
@@ -190,7 +189,7 @@ class _SecondRun:
     def __call__(self, dys: list[Tensor | None]) -> Sequence[Any]:
         """Return the gradients of what the function has read."""
         reads, tape, watch = self._reads, Tape(watch_variables=False), VariableWatch()
-        sources = [reads.found[one].restore() for one in reads.followed]
+        sources = [one.restore() for one in reads.followed.values()]
         watch.assign(reads.variables)
         try:
             with (
@@ -200,7 +199,7 @@ class _SecondRun:
             ):
                 for one in sources:
                     tape.watch(one)
-                results = _form_of(self._call()).tensors
+                results = [substituted(one) for one in _form_of(self._call()).tensors]
         finally:
             watch.put_back()
         if [one.spec for one in results] != self._specs:
@@ -212,28 +211,20 @@ class _SecondRun:
         return [found.get(one._id) for one in sources]
 
 
-class _AsBefore:
-    """Has kernels take what the first run has read in place of what may be gone or changed."""
+class _AsBefore(Substitution):
+    """Has what the first run has read taken in place of what may be gone or changed."""
 
     def __init__(self, reads: _Reads) -> None:
         self._reads = reads
         self._start = next_id()
 
-    def __call__(self, call: KernelRun, proceed: Proceed) -> Result:
-        """Let a kernel run on what there was."""
-        call.inputs = tuple([self._instead(one) for one in call.inputs])
-        return proceed(call)
-
-    def _instead(self, value: Any) -> Any:
-        if isinstance(value, (list, tuple)):
-            return [self._instead(one) for one in value]
-        if not isinstance(value, Tensor):
-            return value
-        if not self._reads.is_known(value, self._start):
-            raise _differs(f"{value.dtype}{list(value.shape)} is read that was not")
-        saved = self._reads.found.get(value._id)
+    def instead(self, tensor: Tensor) -> Tensor:
+        if not self._reads.is_known(tensor, self._start):
+            raise _differs(f"{tensor.dtype}{list(tensor.shape)} is read that was not")
+        saved = self._reads.found.get(tensor._id)
         # of variables the watch shows what they were, and what the function has assigned since
-        return value if saved is None or isinstance(value, Variable) else saved.restore()
+        is_itself = saved is None or (isinstance(tensor, Variable) and saved.id == tensor._id)
+        return tensor if is_itself or saved is None else saved.restore()
 
 
 def _differs(how: str) -> ArgumentError:
