@@ -105,6 +105,11 @@ def ends_early(group: WorkerGroup) -> None:
         group.all_reduce(np.ones(3))
 
 
+def ends_at_once(group: WorkerGroup) -> None:
+    if group.rank:
+        group.all_reduce(np.ones(3))
+
+
 def other_calls(group: WorkerGroup) -> None:
     if group.rank:
         group.broadcast(np.ones(3), root=0)

@@ -197,10 +197,11 @@ def test_wrong_calls_of_programs_are_answered(client: Client) -> None:
 @pytest.mark.parametrize(
     ("program", "said"),
     [
-        (programs.ends_early, "all_reduce: the worker at tcp://.* has ended after 1 calls"),
+        (programs.ends_early, "all_reduce: the worker at tcp://.* has ended after 1 call, and"),
+        (programs.ends_at_once, "all_reduce: the worker at tcp://.* has ended after 0 calls, and"),
         (
             programs.other_calls,
-            "(is in its call 1, .*|ended after 1 calls), and this one, in call 1",
+            "(is in its call 1, .*|ended after 1 call), and this one, in call 1",
         ),
     ],
 )

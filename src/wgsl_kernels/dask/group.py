@@ -86,10 +86,10 @@ class GroupPlugin(WorkerPlugin):
         self.news.set()
         return "OK"
 
-    async def call_of(self, run: str) -> tuple[int, str]:
-        """Return the number and the name of the call that a program of a run here is in, or was."""
+    async def call_of(self, run: str) -> tuple[int, str, bool]:
+        """Return number and name of the call that a run is in here, and whether it has ended."""
         number, name = self.calls.get(run, (0, ""))
-        return (number, "") if run in self.ended else (number, name)
+        return number, name, run in self.ended
 
     async def send(self, to: str, key: tuple[Any, ...], data: Any, seconds: float) -> None:
         """Send data to a worker.
@@ -131,6 +131,14 @@ class GroupPlugin(WorkerPlugin):
                     why = f"sent nothing for {seconds:g} s"
                     raise PeerLost(missed.pop(), why) from None
 
+    def note_end(self, run: str) -> None:
+        """Know that the program of a run here has ended, and forget a run of long ago."""
+        if len(self.ended) == self.ended.maxlen:
+            self.calls.pop(self.ended[0], None)
+        self.ended.append(run)
+        for key in [one for one in list(self.box) if one[0] == run]:
+            self.box.pop(key, None)
+
     def end(self, run: str) -> None:
         """Have a program that waits for others of its run wait no longer."""
         if run in self.running:
@@ -145,12 +153,13 @@ class GroupPlugin(WorkerPlugin):
             raise PeerLost(sender, f"did not answer within {seconds:g} s") from None
         except OSError as error:
             raise PeerLost(sender) from error
-        number, name = answer
+        number, name, has_ended = answer
         own, mine = self.calls[run]
-        if key in self.box or (not name and not number):  # it came, or that program begins later
+        if key in self.box:  # it came meanwhile
             return
-        if not name or number > own or (number == own and name != mine):
-            does = f"is in its call {number}, {name}" if name else f"has ended after {number} calls"
+        if has_ended or number > own or (number == own and name != mine):
+            ended = f"has ended after {number} call{'' if number == 1 else 's'}"
+            does = ended if has_ended else f"is in its call {number}, {name}"
             raise PeerDiffers(
                 f"{mine}: the worker at {sender} {does}, and this one, in call {own}, waits for "
                 "it; all workers must call the same functions in the same order."
@@ -473,11 +482,7 @@ def _run_program(
     try:
         return program(group, *args)
     finally:
-        plugin = _plugin()
-        plugin.ended.append(run)
-        box = plugin.box
-        for key in [one for one in list(box) if one[0] == run]:
-            box.pop(key, None)
+        _plugin().note_end(run)
 
 
 def _plugin() -> GroupPlugin:
