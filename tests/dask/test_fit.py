@@ -251,8 +251,10 @@ def test_who_waits_for_a_turn_can_be_interrupted(client: Client, other: Client) 
         with pytest.raises(KeyboardInterrupt):
             run_on_workers(client, programs.talk, 10)
         ctrl_c.join()
+    begin = time.monotonic()
     for _ in range(2):
         assert len(run_on_workers(other, programs.talk, 10)) == 3
+    assert time.monotonic() - begin < 20  # and not until Dask takes back what nobody gives
 
 
 def test_a_restart_in_the_middle_changes_no_bit(client: Client, alone: FitResult) -> None:

@@ -33,19 +33,22 @@ def turn_of(client: Client, addresses: Sequence[str]) -> Iterator[None]:
     is_over = False
     taking: asyncio.Task[None] | None = None
 
-    async def take() -> None:
-        nonlocal taking
-        taking = asyncio.current_task()
+    async def take_each() -> None:
         await asyncio.gather(*wanted)
         for one in wanted:
             while not is_over and one not in held:
                 if await one.acquire(LOOK):
                     held.append(one)
 
+    async def take() -> None:
+        nonlocal taking
+        taking = asyncio.ensure_future(take_each())
+        await asyncio.shield(taking)  # Ctrl-C would leave a turn to nobody, for half a minute
+
     async def give_back() -> None:
         nonlocal is_over
         is_over = True
-        if taking is not None:  # which goes on where Ctrl-C ends the wait for it
+        if taking is not None:
             await asyncio.wait([taking])
         for one in wanted:
             if hasattr(one, "refresh_callback"):  # there is none where nothing is taken back
