@@ -197,3 +197,22 @@ else:
 exits()
 """
     assert seconds_of_exit(program, "(Awaited)") < 12.0
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_what_is_read_while_python_shuts_down_is_refused_at_once(read: bool) -> None:
+    program = f"""
+class Late:
+    def __del__(self):
+        self.y.numpy()
+
+
+late = Late()
+(wk.relu(many * 2) - 1).numpy()  # what it needs is compiled and kept
+late.y = wk.relu(many * 2) - 1
+if {read}:
+    late.y.numpy()
+sys.modules["late"] = late
+exits()
+"""
+    assert seconds_of_exit(program, "Python is shutting down, and with it the threads") < 8.0

@@ -29,6 +29,7 @@ from wgsl_kernels.backends.webgpu.declare.sources import Sources, sources_of
 from wgsl_kernels.backends.webgpu.devices.compiling import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache, abandon
+from wgsl_kernels.backends.webgpu.devices.threads import refuse_at_end
 from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
@@ -125,6 +126,7 @@ class WebGpuBackend:
 
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
+        refuse_at_end()
         device = self._device
         if device is None or device.recorder.refusal is not None:
             lost, self._device = device, self.new_device(self._memory_limit)
@@ -356,12 +358,11 @@ class WebGpuBackend:
 
     def evaluate(self, arrays: list[Any]) -> None:
         """Make what is pending of ``arrays`` and hand over what is recorded."""
-        device = None
+        self.open()
         for one in arrays:
             if one.op is not None:
                 self.evaluator.make(one, "it is evaluated")
-                device = self._device
-        (device or self.open()).flush()
+        self.open().flush()
 
     def wait(self) -> None:
         self.open().wait()

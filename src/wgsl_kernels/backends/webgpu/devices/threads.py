@@ -13,7 +13,10 @@ import threading
 import time as clock
 from collections import deque
 from functools import partial
+from sys import is_finalizing
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from wgsl_kernels.engine.environment.errors import DeviceLostError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +28,15 @@ STACK = 32 << 20
 
 _starting = threading.Lock()
 _idle: list[_Thread] = []
+
+
+def refuse_at_end() -> None:
+    """Raise where Python shuts down: threads stand still, and who waits for one would not end."""
+    if is_finalizing():
+        raise DeviceLostError(
+            "Python is shutting down, and with it the threads that a device needs. Read values "
+            "before: in a function that atexit calls, or at the end of a with block."
+        )
 
 
 class TooLong(Exception):  # noqa: N818  not an error before somebody says so
@@ -69,6 +81,7 @@ class ThreadCall(Generic[T]):
 
     def wait(self, seconds: float | None = None) -> bool:
         if not self.is_done:
+            refuse_at_end()
             self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
         return self.is_done
 
@@ -96,6 +109,7 @@ class ThreadCall(Generic[T]):
 
 def begin(f: Callable[[], T]) -> ThreadCall[T]:
     """Have a thread call ``f``, and return without waiting."""
+    refuse_at_end()
     call = ThreadCall(f)
     try:
         thread = _idle.pop()
