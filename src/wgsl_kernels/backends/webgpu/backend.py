@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
+from sys import is_finalizing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from wgsl_kernels.backends.webgpu.declare.sources import Sources, sources_of
 from wgsl_kernels.backends.webgpu.devices.compiling import Background
 from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache, abandon
-from wgsl_kernels.backends.webgpu.devices.threads import refuse_at_end
+from wgsl_kernels.backends.webgpu.devices.threads import python_ends
 from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
@@ -126,7 +127,6 @@ class WebGpuBackend:
 
     def open(self) -> Device:
         """Return the device; a new one if there is none or it was lost."""
-        refuse_at_end()
         device = self._device
         if device is None or device.recorder.refusal is not None:
             lost, self._device = device, self.new_device(self._memory_limit)
@@ -265,6 +265,8 @@ class WebGpuBackend:
             return np.zeros(spec.shape, numpy_dtype(spec.dtype))
         if array.host is not None:
             return np.array(array.host.values.reshape(spec.shape), order="C")
+        if is_finalizing():
+            raise python_ends()
         device = self.open()
         if array.op is not None or array.device is not device:
             self.make_resident(array, "it is read")
@@ -358,11 +360,14 @@ class WebGpuBackend:
 
     def evaluate(self, arrays: list[Any]) -> None:
         """Make what is pending of ``arrays`` and hand over what is recorded."""
-        self.open()
+        if is_finalizing():
+            raise python_ends()
+        device = None
         for one in arrays:
             if one.op is not None:
                 self.evaluator.make(one, "it is evaluated")
-        self.open().flush()
+                device = self._device
+        (device or self.open()).flush()
 
     def wait(self) -> None:
         self.open().wait()

@@ -30,13 +30,12 @@ _starting = threading.Lock()
 _idle: list[_Thread] = []
 
 
-def refuse_at_end() -> None:
-    """Raise where Python shuts down: threads stand still, and who waits for one would not end."""
-    if is_finalizing():
-        raise DeviceLostError(
-            "Python is shutting down, and with it the threads that a device needs. Read values "
-            "before: in a function that atexit calls, or at the end of a with block."
-        )
+def python_ends() -> DeviceLostError:
+    """Return what is raised where Python shuts down: who waits for a thread then would not end."""
+    return DeviceLostError(
+        "Python is shutting down, and with it the threads that a device needs. Read values before: "
+        "in a function that atexit calls, or at the end of a with block."
+    )
 
 
 class TooLong(Exception):  # noqa: N818  not an error before somebody says so
@@ -81,7 +80,8 @@ class ThreadCall(Generic[T]):
 
     def wait(self, seconds: float | None = None) -> bool:
         if not self.is_done:
-            refuse_at_end()
+            if is_finalizing():
+                raise python_ends()
             self._ended.acquire(timeout=-1 if seconds is None else max(0.0, seconds))
         return self.is_done
 
@@ -109,7 +109,8 @@ class ThreadCall(Generic[T]):
 
 def begin(f: Callable[[], T]) -> ThreadCall[T]:
     """Have a thread call ``f``, and return without waiting."""
-    refuse_at_end()
+    if is_finalizing():
+        raise python_ends()
     call = ThreadCall(f)
     try:
         thread = _idle.pop()
