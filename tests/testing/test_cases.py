@@ -288,6 +288,46 @@ def test_a_dtype_that_is_stated_and_does_not_compile_is_an_error() -> None:
     assert claimed == ({"claimed-dtype": "warning"} if has_f16 else {})
 
 
+@pytest.mark.parametrize("cpu", [lambda x: x / 2.0, lambda x: x @ x.missing])
+def test_a_dtype_that_is_stated_and_that_the_cpu_kernel_refuses_is_an_error(cpu: Any) -> None:
+    def halved(x: Any) -> Any:
+        return cpu(x) if x.dtype.kind == "i" else x / 2
+
+    shader = "fn op(x: T) -> T { return x / T(2); }"
+
+    assert codes(halved, shader, {"shapes": ((4,),)}, dtypes=("float32", "int32")) == {
+        "stated-dtype": "error"
+    }
+
+
+def test_a_dtype_that_is_stated_and_that_the_signature_refuses_is_no_case() -> None:
+    def floats(x: wk.Spec, /) -> wk.Spec:
+        if not x.dtype.startswith("float"):
+            raise wk.DTypeError("Tried: want floats")
+        return x.like()
+
+    shader = "fn op(x: T) -> T { return x / T(2); }"
+    facts = {"shapes": ((4,),)}
+
+    assert codes(lambda x: x / 2, shader, facts, rule=floats, dtypes=("float32", "int32")) == {}
+
+
+def test_sizes_that_the_signature_refuses_are_no_cases_where_a_reference_takes_them() -> None:
+    def rule(x: wk.Spec, s: wk.Spec, /) -> wk.Spec:
+        if s.shape != x.shape[-1:]:
+            raise wk.ShapeError(f"Tried: s is {s.shape}; want {x.shape[-1:]}")
+        return x.like()
+
+    def gradient(dy: wk.Tensor, x: wk.Tensor, s: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
+        return dy * s, wk.sum(dy * x, axis=tuple(range(x.ndim - 1)))
+
+    wk.register_gradient("Tried", gradient)
+    facts = {"shapes": ((4, 6), (6,)), "reference": lambda x, s: x * s}
+    shader = "fn op(x: T, s: T) -> T { return x * s; }"
+
+    assert codes(lambda x, s: x * s, shader, facts, ("right", "gradient"), rule=rule) == {}
+
+
 ENDLESS = """
 fn op(x: T) -> T {
   var y = x;

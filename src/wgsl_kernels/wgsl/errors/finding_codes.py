@@ -77,7 +77,7 @@ right    warning nan-compared           NaN of which comparisons decide what bec
 right    warning nan-of-infinities      infinity where the CPU kernel's infinities cancel to NaN
 right    warning zero-sign              a zero of the other sign, or what follows from one
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
-right    error   stated-dtype           a dtype that dtypes= names and that does not compile
+right    error   stated-dtype           a dtype that dtypes= names and that one backend refuses
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
 right    error   wrong-captured         other bits where the kernel is replayed
