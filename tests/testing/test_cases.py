@@ -10,6 +10,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
+from wgsl_kernels.bench.checking import cases, simulated
+from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, check_kernel
 
@@ -181,6 +183,59 @@ def test_grids_of_an_author_are_tried_where_they_fold() -> None:
     assert counted(64, FOLDED, False) == {"grid-limit": "note"}
 
 
+ROWS = """
+struct Params { x_shape: vec2<u32> }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(1)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let row = group.x + group.y * groups.x;
+  if (GUARD) { y[row] = x[row * params.x_shape[1]]; }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("guard", "found"),
+    [
+        ("row < params.x_shape[0]", {}),
+        ("true", {"out-of-bounds-read": "error", "out-of-bounds-write": "error"}),
+    ],
+)
+def test_workgroups_to_spare_of_an_authors_grid_must_know_it(
+    guard: str, found: dict[str, str]
+) -> None:
+    def rule(x: wk.Spec, /) -> wk.Spec:
+        if len(x.shape) != 2 or not x.shape[1]:
+            raise wk.ShapeError("Tried: want rows")
+        return x.like(shape=x.shape[:1])
+
+    def groups(x_shape: tuple[int, ...]) -> tuple[int, int]:
+        return (min(x_shape[0], 65535), -(-x_shape[0] // 65535))
+
+    shader = ROWS.replace("GUARD", guard)
+    assert (
+        codes(lambda x: x[:, 0], shader, {"shapes": ((4, 3),)}, rule=rule, groups=groups) == found
+    )
+
+
+def test_accesses_are_watched_where_the_default_grid_folds() -> None:
+    shader = """
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  if (id.x < params.x_size) { y[id.x + id.y * groups.x * 64u] = x[id.x + id.y * groups.x * 64u]; }
+}
+"""
+    found = codes(lambda x: x * 1, shader, {"shapes": ((70,),)})
+
+    assert found == {"out-of-bounds-read": "error", "out-of-bounds-write": "error"}
+
+
 CUBES = """
 override GROUP: u32 = 64u;
 struct Params { x_size: u32 }
@@ -347,6 +402,34 @@ def test_a_derived_kernel_that_does_not_end_is_told_at_its_loop_and_once() -> No
     assert found.code == "runaway-loop"
     assert found.source.strip().startswith("for (var k = 1;")
     assert len(report.rows) == 1
+
+
+HALVING = """
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) lane: u32) {
+  var sum = 0.0;
+  for (var step = 32u; step > 0u; step /= 1u) { sum += 1.0; }
+  for (var i = lane; i < params.x_size; i += 64u) { y[i] = x[i] + sum; }
+}
+"""
+
+
+def test_of_several_loops_the_one_that_does_not_end_is_told() -> None:
+    shader = HALVING.replace("/= 1u", "/= 2u")
+    assert codes(lambda x: x + 6, shader, {"shapes": ((5,),)}, groups=lambda x_size: (1,)) == {}
+    wk.wgsl_kernel("Tried", HALVING, groups=lambda x_size: (1,), override=True)
+    sample = Sample("Tried", functools.partial(wk.run, "Tried"), ((5,),))
+    found = simulated.endless_loop(Subject("Tried", (sample,), ("webgpu",)), cases.plain(sample))
+
+    assert found is not None
+    assert (found.code, found.source.strip()[:24]) == ("runaway-loop", "for (var step = 32u; ste")
+    if find_driver("webgpu").open().policy.ends_loops:  # type: ignore[attr-defined]  # it is that backend
+        report = check_kernel("Tried", [sample], sections=("right",))
+        assert [one.place for one in report.findings] == [found.place]
 
 
 def test_a_text_that_is_not_derived_is_shown_at_its_line() -> None:

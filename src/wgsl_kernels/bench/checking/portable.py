@@ -164,7 +164,8 @@ def regridded(subject: Subject, change: Callable[[Grid], Grid]) -> Iterator[None
 
 
 def _fold(grid: Grid) -> Grid:
-    return (-(-grid[0] // 2), 2, 1) if grid[1:] == (1, 1) else grid
+    """Return a grid in two rows with workgroups to spare, as large ones have."""
+    return (grid[0] // 2 + 1, 2, 1) if grid[1:] == (1, 1) else grid
 
 
 def _halve(grid: Grid) -> Grid:

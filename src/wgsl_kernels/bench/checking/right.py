@@ -160,7 +160,9 @@ def _beyond_adapter(subject: Subject, case: Case, code: str, ended: Finding) -> 
             found = judged(subject, replace(case, sample=sample), "simulator", code)
         if found:
             is_wrong = all(one.code.startswith("wrong-") for one in found)
-            return found if is_wrong else [ended]  # it does not end there either
+            if is_wrong:
+                return found
+            return [simulated.endless_loop(subject, case) or ended]
     subject.ended.append(case.id)
     words = (
         "this size is not checked on the adapter, which ends the loops of an invocation after "
@@ -286,21 +288,28 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     if case is not None:
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
+            if not found and subject.has_own_loop:
+                found = _outside(subject, case)
             yield explained(subject, case, found)
-    is_suspect: dict[object, bool] = {}
+    suspected: dict[object, list[Finding]] = {}
     for own in portable.own_grids(subject, sample):
-        if own.change not in is_suspect:
+        if own.change not in suspected:
             with portable.regridded(subject, own.change):
-                found = judged(subject, own.small, "webgpu", "wrong-where-folded")
-            is_suspect[own.change] = bool(found)
-        if not is_suspect[own.change]:
+                small = judged(subject, own.small, "webgpu", "wrong-where-folded")
+                small = small or _outside(subject, own.small)  # devices drop what lies outside
+            suspected[own.change] = small
+        if {one.place for one in suspected[own.change]} <= subject.outside:
             continue
         case = sizes.resized(sample, own.lengths, most=portable.MOST_CONFIRMED)
         if case is None:
             continue
         large = replace(case, sample=cases.grossly(case.sample))
         found = judged(subject, large, "webgpu", "wrong-where-folded")
-        yield [portable.of_groups(subject, one) for one in found]
+        found = [portable.of_groups(subject, one) for one in found]
+        if not found:
+            found = _only_outside(faults.attempted(lambda: safe.on_device(subject, large), []))  # noqa: B023  called at once
+            subject.outside.update(one.place for one in found)
+        yield found
         if found:
             break
 
@@ -405,7 +414,10 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
         bits.alone(case.sample, case.arrays)
         return safe.watched(subject, case)
 
-    found = faults.attempted(seen, [])
+    return _only_outside(faults.attempted(seen, []))
+
+
+def _only_outside(found: Sequence[Finding]) -> list[Finding]:
     return [one for one in found if one.code.startswith("out-of-bounds")]
 
 

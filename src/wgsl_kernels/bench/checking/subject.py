@@ -61,6 +61,7 @@ class Subject:
         backends: Where.
         ended: Cases whose loops the adapter has ended.
         refused: Cases that the signature or the CPU kernel refused, and what they said.
+        outside: Places of accesses outside of arrays that were told of an author's folded grid.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Subject:
     refused: list[tuple[Case, Exception]] = field(
         default_factory=list["tuple[Case, Exception]"], compare=False
     )
+    outside: set[str] = field(default_factory=set[str], compare=False)
     _ran: dict[int, tuple[Sample, list[Dispatch]]] = field(
         default_factory=dict[int, "tuple[Sample, list[Dispatch]]"], compare=False
     )
@@ -106,6 +108,13 @@ class Subject:
         """Whether the shader computes each element of its results from one of each input."""
         shader = self.shader
         return shader is not None and classify(shader.source, shader.form) == "map"
+
+    @functools.cached_property
+    def has_own_loop(self) -> bool:
+        """Whether an author's shader has its own loop, on a grid that is not the author's."""
+        shader = self.shader
+        is_free = shader is not None and classify(shader.source, shader.form) == "free"
+        return is_free and shader is not None and shader.groups is None and not self.is_ours
 
     @functools.cached_property
     def _text(self) -> tuple[list[tree.Node], Mapping[str, tree.Value]]:
