@@ -22,10 +22,10 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
-from wgsl_kernels.testing.inputs import arrays_for, call_of, ranges_of, tensors_for
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, ranges_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
@@ -314,6 +314,13 @@ def behind_another(values: Array) -> Tensor:
     if not poison.size:
         return tensor(values)
     return tensor(np.concatenate([poison, values]))[1:]
+
+
+VIEWS: Mapping[str, Callable[[Array], Tensor]] = {
+    **{name: make for name, make in LAYOUTS.items() if name != "default"},
+    "offset": behind_another,
+}
+"""Ways in which inputs are views, by name."""
 
 
 def with_equal_rows(case: Case) -> Case | None:

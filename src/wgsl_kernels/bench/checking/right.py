@@ -16,6 +16,7 @@ from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import (
     Subject,
     findings_of,
+    labelled,
     repeat,
     step_command,
     with_case,
@@ -34,7 +35,6 @@ from wgsl_kernels.engine.environment.errors import (
     WgslKernelsError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
-from wgsl_kernels.testing.inputs import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,7 +80,7 @@ def judged(
         what: What else is special about the run.
         right: What is known to be right, so that the same bits are.
     """
-    label = f"{case.id}{f', {what}' if what else ''}, {backend}"
+    label = f"{labelled(case, what)}, {backend}"
     try:
         alternatives = case.alternatives
     except Exception as error:  # a shape rule refused the case: on all backends alike
@@ -141,7 +141,7 @@ def judged(
         *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
-        *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
+        *((("step", step_command(subject.origin, case, wrong.index, what)),) if wrong.index else ()),
     )
     return [subject.finding(code, words, evidence=evidence)]
 
@@ -323,12 +323,8 @@ def _large_enough(sample: Sample) -> Case | None:
 def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with inputs that are views."""
     case = cases.plain(sample)
-    makers: dict[str, Callable[[Array], Tensor]] = {
-        **{name: make for name, make in LAYOUTS.items() if name != "default"},
-        "offset": cases.behind_another,
-    }
     right = faults.attempted(lambda: bits.alone(sample, case.arrays), None)
-    for name, make in makers.items():
+    for name, make in cases.VIEWS.items():
         yield judged(subject, case, "webgpu", "wrong-view", make, name, right)
     wide = cases.with_equal_rows(case)
     if wide is not None:

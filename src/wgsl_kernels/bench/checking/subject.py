@@ -263,12 +263,16 @@ def once(findings: Sequence[Finding], key: Callable[[Finding], object]) -> list[
 
 def repeat(case: Case, what: str = "") -> str:
     """Return the arguments of a command that runs one case again."""
-    label = f"{case.id}{f', {what}' if what else ''}"
-    return f'--only {case.sample.kernel} --case "{label}"'
+    return f'--only {case.sample.kernel} --case "{labelled(case, what)}"'
 
 
-def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
-    """Return the command that steps through what a case gives at an index."""
+def labelled(case: Case, what: str = "") -> str:
+    """Return a case's name with what else was special about the run."""
+    return f"{case.id}, {what}" if what else case.id
+
+
+def step_command(origin: Origin | None, case: Case, index: Sequence[int], what: str = "") -> str:
+    """Return the command that steps through what a case gives at an index, run as it was."""
     name = case.sample.kernel
     target = [name]
     if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
@@ -276,4 +280,4 @@ def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str
         here = Path.cwd()
         target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
     place = f"[{','.join(map(str, index))}]"
-    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
+    return shlex.join(["wgsl-kernels", "step", *target, "--case", labelled(case, what), "--at", place])
