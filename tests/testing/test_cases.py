@@ -343,6 +343,34 @@ def test_a_dtype_that_is_stated_and_does_not_compile_is_an_error() -> None:
     assert claimed == ({"claimed-dtype": "warning"} if has_f16 else {})
 
 
+@pytest.mark.parametrize("has_full_control", [False, True])
+def test_a_binding_that_two_variables_have_is_told_at_the_authors_second(
+    has_full_control: bool,
+) -> None:
+    shader = PRODUCT.replace("SUM", "sum").replace("@binding(1)", "@binding(0)")
+    wk.register_kernel("Tried", "cpu", lambda x: x @ x, signature=squared)
+
+    def groups(x_shape: tuple[int, ...]) -> tuple[int, int]:
+        return (-(-x_shape[0] // 8), -(-x_shape[0] // 8))
+
+    if has_full_control:
+
+        @wk.wgsl_kernel("Tried")
+        def tried(gpu: Any, x: Any) -> Any:
+            y = gpu.empty(x.shape, x.dtype)
+            gpu.dispatch(shader, {"x": gpu.contiguous(x), "y": y}, groups=groups(x.shape))
+            return y
+    else:
+        wk.wgsl_kernel("Tried", shader, groups=groups)
+    sample = Sample("Tried", functools.partial(wk.run, "Tried"), ((16, 16),), rtol=1e-3, atol=1e-3)
+    report = check_kernel("Tried", [sample], sections=("compiles", "portable"))
+
+    assert report.passed
+    (found,) = report.findings
+    assert found.code == "shared-binding"
+    assert found.source.strip().startswith("@group(0) @binding(0) var<storage, read_write> y")
+
+
 @pytest.mark.parametrize("cpu", [lambda x: x / 2.0, lambda x: x @ x.missing])
 def test_a_dtype_that_is_stated_and_that_the_cpu_kernel_refuses_is_an_error(cpu: Any) -> None:
     def halved(x: Any) -> Any:

@@ -141,7 +141,11 @@ def judged(
         *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
-        *((("step", step_command(subject.origin, case, wrong.index, what)),) if wrong.index else ()),
+        *(
+            (("step", step_command(subject.origin, case, wrong.index, what)),)
+            if wrong.index
+            else ()
+        ),
     )
     return [subject.finding(code, words, evidence=evidence)]
 

@@ -280,4 +280,6 @@ def step_command(origin: Origin | None, case: Case, index: Sequence[int], what: 
         here = Path.cwd()
         target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
     place = f"[{','.join(map(str, index))}]"
-    return shlex.join(["wgsl-kernels", "step", *target, "--case", labelled(case, what), "--at", place])
+    return shlex.join(
+        ["wgsl-kernels", "step", *target, "--case", labelled(case, what), "--at", place]
+    )

@@ -56,6 +56,7 @@ portable warning subgroup-width         subgroup functions without a look at the
 portable warning unfolded-grid          an index that leaves out the second axis of the grid
 portable error   over-grid-limit        more workgroups than devices run, for tensors that are small
 portable note    grid-limit             more workgroups along an axis than devices run
+portable warning shared-binding         two variables of one binding, which other compilers refuse
 portable warning endless-loop           a loop that nothing ends
 portable warning loop-budget            more rounds than software adapters run
 portable warning unset-workgroup-memory workgroup memory that is read before it is written
