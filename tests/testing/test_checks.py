@@ -200,11 +200,80 @@ def test_a_rule_that_raises_is_told_once_and_where_it_is() -> None:
     (found,) = check_kernel(NAME, [SAMPLE]).findings
     assert found.code == "gradient-raises"
     assert "no idea" in found.words
-    gradient, kernel = find_rule(NAME), wk.get_kernel(NAME, "webgpu")
-    assert gradient is not None
+    assert (found.file, found.line) == (__file__, rule.__code__.co_firstlineno + 1)
+
+
+@pytest.mark.gpu
+def test_a_parameter_of_a_gradient_that_is_misspelt_is_told_once_at_the_gradient() -> None:
+    register(gradient=lambda dy, xx: dy)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    rule = find_rule(NAME)
+    assert found.code == "gradient-raises"
+    assert "the gradient's parameter 'xx' names nothing" in found.words
+    assert rule is not None
+    assert (found.file, found.line) == (rule.origin.file, rule.origin.line)
+
+
+def into_its_input(x: Array) -> Array:
+    x *= x
+    return x
+
+
+def by_another(x: Array) -> Array:
+    return np.asarray(np.vectorize(refusing)(x))
+
+
+def refusing(x: float) -> float:
+    raise KeyError(f"no {x:.1}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cpu", "says", "at"),
+    [(into_its_input, "read-only", into_its_input), (by_another, "KeyError", refusing)],
+)
+def test_a_cpu_kernel_that_raises_is_told_once_at_the_line_that_raised(
+    cpu: Callable[..., Any], says: str, at: Callable[..., Any]
+) -> None:
+    register(cpu=cpu)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    assert found.code == "raises"
+    assert says in found.words
+    assert (found.file, found.line) == (__file__, at.__code__.co_firstlineno + 1)
+
+
+@pytest.mark.gpu
+def test_a_cpu_kernel_that_lacks_a_parameter_is_told_once_where_it_is_registered() -> None:
+    register(cpu=lambda x, *, missing: x)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    kernel = wk.get_kernel(NAME, "cpu")
     assert kernel is not None
-    assert (found.file, found.line) == (gradient.origin.file, gradient.origin.line)
-    assert found.line != kernel.origin.line
+    assert (found.code, found.line) == ("raises", kernel.origin.line)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("calls", ["itself", "in a block of ours", "a refused dispatch"])
+def test_a_function_with_full_control_is_told_at_the_line_that_raised(calls: str) -> None:
+    def raises() -> None:
+        raise KeyError("GROUP")
+
+    def tried(gpu: Any, x: Any) -> Any:
+        y = gpu.empty(x.shape, x.dtype)
+        if calls == "a refused dispatch":
+            gpu.dispatch(CUBE, {"x": x, "y": y}, groups=(1, 2, 3, 4))
+        if calls == "itself":
+            raises()
+        return wk.tidy(lambda: raises())
+
+    wk.wgsl_kernel(NAME, override=True)(tried)
+    report = check_kernel(NAME, [SAMPLE], sections=("compiles",))
+    (found,) = report.findings
+    first = tried.__code__.co_firstlineno
+    line = first + 3 if calls == "a refused dispatch" else raises.__code__.co_firstlineno + 1
+    assert (found.file, found.line) == (__file__, line), found
 
 
 def test_a_cpu_kernel_of_another_dtype_is_told_once_and_where_it_is() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import is_kernels_own
@@ -19,7 +21,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
-from wgsl_kernels.engine.registry.gradients import find_rule
+from wgsl_kernels.engine.registry.gradients import bind, find_rule
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
@@ -233,22 +235,54 @@ def findings_of(
 ) -> list[Finding]:
     """Return what an exception says as findings, with the author's place where it has one.
 
-    Else the place is where what raised was registered: the gradient rule, by the code, or the
-    kernel on a backend. One of the checks themselves is none about the kernel, and is collected.
+    That is the line that raised; else where what raised was registered: the gradient rule, by the
+    code, or the kernel on a backend. One of the checks themselves is none about the kernel, and is
+    collected.
     """
     if faults.note(error):
         return []
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
-    if not isinstance(error, ShaderError):
-        about: About = "cpu" if backend == "cpu" else "kernel"
-        if code == "gradient-raises":
-            about = "gradient"
-        return [subject.finding(code, f"{type(error).__name__}: {error}", about)]
-    found = placed_finding(error, subject.name)
+    found = placed_finding(error, subject.name) if isinstance(error, ShaderError) else None
     if found is not None:
         return [found]
-    return [subject.finding(error.code, str(error).removeprefix(f"{subject.name}: "))]
+    functions = _functions_of(subject.name)
+    package = "" if subject.origin is None else subject.origin.module.partition(".")[0]
+    at = None if subject.is_ours else faults.raised_at(error, functions, package)
+    within = None if at is None or at.within is None else functions[at.within]
+    is_gradients = faults.passed(error, bind.__code__)
+    is_of_cpu = faults.raiser(error).startswith("wgsl_kernels.backends.cpu")
+    about: About = "cpu" if backend == "cpu" else "kernel"
+    if within is not None:
+        about = within
+    elif is_gradients or (code == "gradient-raises" and not is_of_cpu):
+        about = "gradient"
+    elif is_of_cpu:
+        about = "cpu"
+    if isinstance(error, ShaderError):
+        one = subject.finding(error.code, str(error).removeprefix(f"{subject.name}: "), about)
+    else:
+        if code in ("raises", "gradient-raises"):
+            code = "gradient-raises" if about == "gradient" else "raises"
+        one = subject.finding(code, f"{type(error).__name__}: {error}", about)
+    return [one if at is None else replace(one, file=at.file, line=at.line)]
+
+
+def _functions_of(name: str) -> dict[CodeType, About]:
+    """Return the code of the functions of a kernel, and of those inside, by what they are of."""
+    kernel, on_cpu, rule = get_kernel(name, "webgpu"), get_kernel(name, "cpu"), find_rule(name)
+    func = None if kernel is None else kernel.func
+    of_shader = (func.groups, func.params) if isinstance(func, ShaderKernel) else (func,)
+    found: dict[CodeType, About] = {}
+    open_: list[tuple[Any, About]] = [(one, "kernel") for one in of_shader]
+    open_ += [(on_cpu and on_cpu.func, "cpu"), (rule and rule.func, "gradient")]
+    codes = [(getattr(inspect.unwrap(one), "__code__", None), about) for one, about in open_ if one]
+    while codes:
+        code, about = codes.pop()
+        if isinstance(code, CodeType):
+            found[code] = about
+            codes += [(one, about) for one in code.co_consts]
+    return found
 
 
 def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:
