@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -283,3 +284,23 @@ def test_bench_and_tune_take_a_kernel_of_a_file(tmp_path: Path) -> None:
     other = tmp_path / "toned.py"
     other.write_text(RIGHT.replace("Tinted", "Toned"))
     assert "nothing was measured" in run("tune", f"{other}:Toned").output
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [("explain", "twice"), ("explain", "Tinted"), ("show", "twice"), ("tune", "twice"),
+     ("step", "twice"), ("step", "Tinted")],
+)  # fmt: skip
+def test_commands_take_a_file_that_imports_a_module_beside_it(
+    tmp_path: Path, command: str, what: str
+) -> None:
+    name = "a_module_that_stands_beside"
+    (tmp_path / f"{name}.py").write_text("TIMES = 2.0\n")
+    text = f"{RIGHT}\nimport {name}\n\n\ndef twice():\n"
+    text += f"    return wk.relu(wk.ones((3, 4)) * {name}.TIMES)\n"
+    done = run(command, f"{written(tmp_path, text)}:{what}")
+    sys.modules.pop(name, None)
+
+    assert done.exit_code == 0, done.output
+    assert str(tmp_path) not in sys.path
