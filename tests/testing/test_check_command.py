@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.testing.commands import RIGHT, WRONG, run, written
 
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing.registered import drop_samples
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -246,6 +249,23 @@ def test_what_was_checked_is_remembered(tmp_path: Path) -> None:
 
     assert row["evidence"]["verdict"] == "ok"
     assert row["missing"] == []
+
+
+@pytest.mark.gpu
+def test_what_was_checked_is_remembered_of_the_file_that_was_checked(tmp_path: Path) -> None:
+    """Of a kernel of the same name that another file registers nothing was checked."""
+    for name, text in (("one", RIGHT), ("other", RIGHT), ("wrong", WRONG)):
+        (tmp_path / name).mkdir()
+        file = written(tmp_path / name, text)
+        before = take_snapshot()
+        try:
+            run("check" if name != "other" else "explain", f"{file}:Tinted")
+            (row,) = json.loads(run("kernels", "Tinted", "--json").output)
+        finally:
+            before.restore()
+            drop_samples("Tinted")
+        found = {"one": "ok", "wrong": "FAILED"}.get(name)
+        assert (row["evidence"] or {"verdict": None})["verdict"] == found
 
 
 @pytest.mark.gpu
