@@ -324,3 +324,24 @@ def test_commands_take_a_file_that_imports_a_module_beside_it(
 
     assert done.exit_code == 0, done.output
     assert str(tmp_path) not in sys.path
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("given", ["{0}/tinted.py", "tinted.py"])
+def test_places_below_the_working_directory_are_all_relative(
+    tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those in a shader's text, and those where something was registered."""
+    monkeypatch.chdir(tmp_path)
+    text = WRONG.replace("return dy", "return nothing")
+    text += 'wk.signature("Nowhere")(lambda x, /: x)\n'
+    written(tmp_path, text)
+    target = given.format(tmp_path)
+
+    lines = run("check", target, "--format", "gcc").output.splitlines()
+    found = json.loads(run("check", target, "--json").output)["findings"]
+
+    codes = [one["code"] for one in found]
+    assert {"unknown-field", "no-such-kernel"} <= set(codes)
+    assert all(one.startswith("tinted.py:") for one in lines)
+    assert {one["file"] for one in found} == {"tinted.py"}

@@ -246,7 +246,10 @@ def test_a_cpu_kernel_that_raises_is_told_once_at_the_line_that_raised(
 
 @pytest.mark.gpu
 def test_a_cpu_kernel_that_lacks_a_parameter_is_told_once_where_it_is_registered() -> None:
-    register(cpu=lambda x, *, missing: x)
+    def cpu(x: Array, *, missing: Array) -> Array:
+        return x
+
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=lambda x, /: x)
 
     (found,) = check_kernel(NAME, [SAMPLE]).findings
     kernel = wk.get_kernel(NAME, "cpu")

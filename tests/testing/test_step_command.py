@@ -134,6 +134,7 @@ def test_a_case_is_stepped_through_as_the_check_ran_it(
     case = case_named([tried], name)
     trace = stepped_case(case, Wanted("[69,1]"), what_else(case, name))
 
+    assert isinstance(trace.got, float)
     assert round(trace.got - float(case.arrays[0][69, 1])) == off
 
 
