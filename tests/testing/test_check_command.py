@@ -333,7 +333,7 @@ def test_places_below_the_working_directory_are_all_relative(
 ) -> None:
     """Those in a shader's text, and those where something was registered."""
     monkeypatch.chdir(tmp_path)
-    text = WRONG.replace("return dy", "return nothing")
+    text = WRONG.replace("attrs.alfa", "attrs.alfa * 1.25")  # which no other test has
     text += 'wk.signature("Nowhere")(lambda x, /: x)\n'
     written(tmp_path, text)
     target = given.format(tmp_path)
@@ -343,5 +343,5 @@ def test_places_below_the_working_directory_are_all_relative(
 
     codes = [one["code"] for one in found]
     assert {"unknown-field", "no-such-kernel"} <= set(codes)
-    assert all(one.startswith("tinted.py:") for one in lines)
+    assert all(one.startswith("tinted.py:") for one in lines), lines
     assert {one["file"] for one in found} == {"tinted.py"}

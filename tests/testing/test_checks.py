@@ -356,3 +356,31 @@ def test_a_report_prints_a_line_per_check() -> None:
 
     assert text.splitlines()[0].split()[:3] == ["verdict", "check", "backend"]
     assert text.splitlines()[-1] == "CheckedCube: 5 checks, 0 failed"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("eps: u32", "'eps' is a whole number; eps is 0.5"),
+        ("eps: vec2<f32>", "'eps' is a vector; eps is 0.5"),
+        ("epsi: f32", "'epsi' matches no attr"),
+        ("eps: mat2x2<f32>", "a shader field of type mat2x2<f32> cannot be filled"),
+    ],
+)
+def test_a_field_that_cannot_be_filled_is_told_where_it_is_declared(field: str, says: str) -> None:
+    def cpu(x: Array, *, eps: float) -> Array:
+        return np.asarray(x + np.float32(eps))
+
+    def rule(x: wk.Spec, /, *, eps: float = 0.5) -> wk.Spec:
+        return x
+
+    name = field.partition(":")[0]
+    shader = f"struct Attrs {{\n  {field}\n}}\nfn op(x: T) -> T {{ _ = attrs.{name}; return x; }}"
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=rule)
+    wk.wgsl_kernel(NAME, shader, override=True)
+
+    found = check_kernel(NAME, [SAMPLE], sections=("compiles",)).findings[0]
+    assert says in found.words
+    assert found.source == f"  {field}"
+    assert found.column == 3

@@ -272,16 +272,19 @@ def _functions_of(name: str) -> dict[CodeType, About]:
     """Return the code of the functions of a kernel, and of those inside, by what they are of."""
     kernel, on_cpu, rule = get_kernel(name, "webgpu"), get_kernel(name, "cpu"), find_rule(name)
     func = None if kernel is None else kernel.func
-    of_shader = (func.groups, func.params) if isinstance(func, ShaderKernel) else (func,)
+    parts: dict[About, list[Any]] = {
+        "kernel": [func.groups, func.params] if isinstance(func, ShaderKernel) else [func],
+        "cpu": [] if on_cpu is None else [on_cpu.func],
+        "gradient": [] if rule is None else [rule.func],
+    }
     found: dict[CodeType, About] = {}
-    open_: list[tuple[Any, About]] = [(one, "kernel") for one in of_shader]
-    open_ += [(on_cpu and on_cpu.func, "cpu"), (rule and rule.func, "gradient")]
-    codes = [(getattr(inspect.unwrap(one), "__code__", None), about) for one, about in open_ if one]
-    while codes:
-        code, about = codes.pop()
-        if isinstance(code, CodeType):
-            found[code] = about
-            codes += [(one, about) for one in code.co_consts]
+    for about, functions in parts.items():
+        open_ = [getattr(inspect.unwrap(one), "__code__", None) for one in functions if one]
+        while open_:
+            code = open_.pop()
+            if isinstance(code, CodeType):
+                found[code] = about
+                open_ += code.co_consts
     return found
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _WORD = 0xFFFFFFFF
 _INFINITY = 0x7F800000
 _SIGN = 0x80000000
+FIELD = "shader field "
+"""How words begin about what a field of the parameters is given."""
 _RANGES = {"u32": (0, _WORD), "i32": (-(1 << 31), (1 << 31) - 1)}
 
 
@@ -148,7 +150,7 @@ class Packer:
             listed = ", ".join(str(number) for number in numbers)
             raise self._wrong(
                 field,
-                f"shader field '{field.name}' has room for {field.slots} numbers; "
+                f"has room for {field.slots} numbers; "
                 f"{field.offer.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank.",
             )
         if field.offer.is_complex and len(numbers) == 1:
@@ -156,8 +158,7 @@ class Packer:
         if field.offer.is_exact and len(numbers) < field.slots:
             raise self._wrong(
                 field,
-                f"shader field '{field.name}' is a vector; {field.offer.fact} is "
-                f"{value!r}; want {field.slots} numbers.",
+                f"is a vector; {field.offer.fact} is {value!r}; want {field.slots} numbers.",
             )
         return numbers
 
@@ -169,29 +170,27 @@ class Packer:
         if type(value) is not int and (not np.isfinite(value) or int(value) != value):
             raise self._wrong(
                 field,
-                f"shader field '{field.name}' is a whole number; {field.offer.fact} is {number!r}.",
+                f"is a whole number; {field.offer.fact} is {number!r}.",
             )
         low, high = field.bounds
         if low <= value <= high:
             return int(value) & _WORD
         if not field.offer.is_bounded:
-            raise self._wrong(
-                field, f"shader field '{field.name}' has 32 bits; {field.offer.fact} is {number}."
-            )
+            raise self._wrong(field, f"has 32 bits; {field.offer.fact} is {number}.")
         raise self._wrong(
             field,
-            f"shader field '{field.name}' is {field.scalar}; {field.offer.fact} is "
-            f"{number}; want {low} to {high}.",
+            f"is {field.scalar}; {field.offer.fact} is {number}; want {low} to {high}.",
         )
 
     def _wrong(self, field: Field, words: str) -> ShaderError:
-        return ShaderError(f"{self._kernel}: {self._point(field.name, words)}")
+        about = f"{FIELD}'{field.name}' {words}"
+        return ShaderError(f"{self._kernel}: {self._point(field.name, about)}")
 
     def _number(self, field: Field, number: Any) -> Any:
         if not isinstance(number, (int, float, complex, np.generic)):
             raise self._wrong(
                 field,
-                f"shader field '{field.name}' is a number; {field.offer.fact} is "
+                f"is a number; {field.offer.fact} is "
                 f"{shown(number)}. Return the field from params=.",
             )
         return number
