@@ -10,6 +10,8 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
+from wgsl_kernels.bench.checking import cases, simulated
+from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.testing import Sample, check_kernel
 
@@ -288,6 +290,74 @@ def test_a_dtype_that_is_stated_and_does_not_compile_is_an_error() -> None:
     assert claimed == ({"claimed-dtype": "warning"} if has_f16 else {})
 
 
+@pytest.mark.parametrize("has_full_control", [False, True])
+def test_a_binding_that_two_variables_have_is_told_at_the_authors_second(
+    has_full_control: bool,
+) -> None:
+    shader = PRODUCT.replace("SUM", "sum").replace("@binding(1)", "@binding(0)")
+    wk.register_kernel("Tried", "cpu", lambda x: x @ x, signature=squared)
+
+    def groups(x_shape: tuple[int, ...]) -> tuple[int, int]:
+        return (-(-x_shape[0] // 8), -(-x_shape[0] // 8))
+
+    if has_full_control:
+
+        @wk.wgsl_kernel("Tried")
+        def tried(gpu: Any, x: Any) -> Any:
+            y = gpu.empty(x.shape, x.dtype)
+            gpu.dispatch(shader, {"x": gpu.contiguous(x), "y": y}, groups=groups(x.shape))
+            return y
+    else:
+        wk.wgsl_kernel("Tried", shader, groups=groups)
+    sample = Sample("Tried", functools.partial(wk.run, "Tried"), ((16, 16),), rtol=1e-3, atol=1e-3)
+    report = check_kernel("Tried", [sample], sections=("compiles", "portable"))
+
+    assert report.passed
+    (found,) = report.findings
+    assert found.code == "shared-binding"
+    assert found.source.strip().startswith("@group(0) @binding(0) var<storage, read_write> y")
+
+
+@pytest.mark.parametrize("cpu", [lambda x: x / 2.0, lambda x: x @ x.missing])
+def test_a_dtype_that_is_stated_and_that_the_cpu_kernel_refuses_is_an_error(cpu: Any) -> None:
+    def halved(x: Any) -> Any:
+        return cpu(x) if x.dtype.kind == "i" else x / 2
+
+    shader = "fn op(x: T) -> T { return x / T(2); }"
+
+    assert codes(halved, shader, {"shapes": ((4,),)}, dtypes=("float32", "int32")) == {
+        "stated-dtype": "error"
+    }
+
+
+def test_a_dtype_that_is_stated_and_that_the_signature_refuses_is_no_case() -> None:
+    def floats(x: wk.Spec, /) -> wk.Spec:
+        if not x.dtype.startswith("float"):
+            raise wk.DTypeError("Tried: want floats")
+        return x.like()
+
+    shader = "fn op(x: T) -> T { return x / T(2); }"
+    facts = {"shapes": ((4,),)}
+
+    assert codes(lambda x: x / 2, shader, facts, rule=floats, dtypes=("float32", "int32")) == {}
+
+
+def test_sizes_that_the_signature_refuses_are_no_cases_where_a_reference_takes_them() -> None:
+    def rule(x: wk.Spec, s: wk.Spec, /) -> wk.Spec:
+        if s.shape != x.shape[-1:]:
+            raise wk.ShapeError(f"Tried: s is {s.shape}; want {x.shape[-1:]}")
+        return x.like()
+
+    def gradient(dy: wk.Tensor, x: wk.Tensor, s: wk.Tensor) -> tuple[wk.Tensor, wk.Tensor]:
+        return dy * s, wk.sum(dy * x, axis=tuple(range(x.ndim - 1)))
+
+    wk.register_gradient("Tried", gradient)
+    facts = {"shapes": ((4, 6), (6,)), "reference": lambda x, s: x * s}
+    shader = "fn op(x: T, s: T) -> T { return x * s; }"
+
+    assert codes(lambda x, s: x * s, shader, facts, ("right", "gradient"), rule=rule) == {}
+
+
 ENDLESS = """
 fn op(x: T) -> T {
   var y = x;
@@ -307,6 +377,34 @@ def test_a_derived_kernel_that_does_not_end_is_told_at_its_loop_and_once() -> No
     assert found.code == "runaway-loop"
     assert found.source.strip().startswith("for (var k = 1;")
     assert len(report.rows) == 1
+
+
+HALVING = """
+struct Params { x_size: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(local_invocation_index) lane: u32) {
+  var sum = 0.0;
+  for (var step = 32u; step > 0u; step /= 1u) { sum += 1.0; }
+  for (var i = lane; i < params.x_size; i += 64u) { y[i] = x[i] + sum; }
+}
+"""
+
+
+def test_of_several_loops_the_one_that_does_not_end_is_told() -> None:
+    shader = HALVING.replace("/= 1u", "/= 2u")
+    assert codes(lambda x: x + 6, shader, {"shapes": ((5,),)}, groups=lambda x_size: (1,)) == {}
+    wk.wgsl_kernel("Tried", HALVING, groups=lambda x_size: (1,), override=True)
+    sample = Sample("Tried", functools.partial(wk.run, "Tried"), ((5,),))
+    found = simulated.endless_loop(Subject("Tried", (sample,), ("webgpu",)), cases.plain(sample))
+
+    assert found is not None
+    assert (found.code, found.source.strip()[:24]) == ("runaway-loop", "for (var step = 32u; ste")
+    if find_driver("webgpu").open().policy.ends_loops:  # type: ignore[attr-defined]  # it is that backend
+        report = check_kernel("Tried", [sample], sections=("right",))
+        assert [one.place for one in report.findings] == [found.place]
 
 
 def test_a_text_that_is_not_derived_is_shown_at_its_line() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.testing.commands import RIGHT, WRONG, run, written
+
+from wgsl_kernels.engine.registry.snapshot import take_snapshot
+from wgsl_kernels.testing.registered import drop_samples
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -248,6 +252,23 @@ def test_what_was_checked_is_remembered(tmp_path: Path) -> None:
 
 
 @pytest.mark.gpu
+def test_what_was_checked_is_remembered_of_the_file_that_was_checked(tmp_path: Path) -> None:
+    """Of a kernel of the same name that another file registers nothing was checked."""
+    for name, text in (("one", RIGHT), ("other", RIGHT), ("wrong", WRONG)):
+        (tmp_path / name).mkdir()
+        file = written(tmp_path / name, text)
+        before = take_snapshot()
+        try:
+            run("check" if name != "other" else "explain", f"{file}:Tinted")
+            (row,) = json.loads(run("kernels", "Tinted", "--json").output)
+        finally:
+            before.restore()
+            drop_samples("Tinted")
+        found = {"one": "ok", "wrong": "FAILED"}.get(name)
+        assert (row["evidence"] or {"verdict": None})["verdict"] == found
+
+
+@pytest.mark.gpu
 def test_show_prints_json() -> None:
     (one,) = json.loads(run("show", "Exp", "3x4", "--json").output)["dispatches"]
 
@@ -283,3 +304,44 @@ def test_bench_and_tune_take_a_kernel_of_a_file(tmp_path: Path) -> None:
     other = tmp_path / "toned.py"
     other.write_text(RIGHT.replace("Tinted", "Toned"))
     assert "nothing was measured" in run("tune", f"{other}:Toned").output
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("command", "what"),
+    [("explain", "twice"), ("explain", "Tinted"), ("show", "twice"), ("tune", "twice"),
+     ("step", "twice"), ("step", "Tinted")],
+)  # fmt: skip
+def test_commands_take_a_file_that_imports_a_module_beside_it(
+    tmp_path: Path, command: str, what: str
+) -> None:
+    name = "a_module_that_stands_beside"
+    (tmp_path / f"{name}.py").write_text("TIMES = 2.0\n")
+    text = f"{RIGHT}\nimport {name}\n\n\ndef twice():\n"
+    text += f"    return wk.relu(wk.ones((3, 4)) * {name}.TIMES)\n"
+    done = run(command, f"{written(tmp_path, text)}:{what}")
+    sys.modules.pop(name, None)
+
+    assert done.exit_code == 0, done.output
+    assert str(tmp_path) not in sys.path
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("given", ["{0}/tinted.py", "tinted.py"])
+def test_places_below_the_working_directory_are_all_relative(
+    tmp_path: Path, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those in a shader's text, and those where something was registered."""
+    monkeypatch.chdir(tmp_path)
+    text = WRONG.replace("attrs.alfa", "attrs.alfa * 1.25")  # which no other test has
+    text += 'wk.signature("Nowhere")(lambda x, /: x)\n'
+    written(tmp_path, text)
+    target = given.format(tmp_path)
+
+    lines = run("check", target, "--format", "gcc").output.splitlines()
+    found = json.loads(run("check", target, "--json").output)["findings"]
+
+    codes = [one["code"] for one in found]
+    assert {"unknown-field", "no-such-kernel"} <= set(codes)
+    assert all(one.startswith("tinted.py:") for one in lines), lines
+    assert {one["file"] for one in found} == {"tinted.py"}

@@ -200,11 +200,83 @@ def test_a_rule_that_raises_is_told_once_and_where_it_is() -> None:
     (found,) = check_kernel(NAME, [SAMPLE]).findings
     assert found.code == "gradient-raises"
     assert "no idea" in found.words
-    gradient, kernel = find_rule(NAME), wk.get_kernel(NAME, "webgpu")
-    assert gradient is not None
+    assert (found.file, found.line) == (__file__, rule.__code__.co_firstlineno + 1)
+
+
+@pytest.mark.gpu
+def test_a_parameter_of_a_gradient_that_is_misspelt_is_told_once_at_the_gradient() -> None:
+    register(gradient=lambda dy, xx: dy)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    rule = find_rule(NAME)
+    assert found.code == "gradient-raises"
+    assert "the gradient's parameter 'xx' names nothing" in found.words
+    assert rule is not None
+    assert (found.file, found.line) == (rule.origin.file, rule.origin.line)
+
+
+def into_its_input(x: Array) -> Array:
+    x *= x
+    return x
+
+
+def by_another(x: Array) -> Array:
+    return np.asarray(np.vectorize(refusing)(x))
+
+
+def refusing(x: float) -> float:
+    raise KeyError(f"no {x:.1}")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("cpu", "says", "at"),
+    [(into_its_input, "read-only", into_its_input), (by_another, "KeyError", refusing)],
+)
+def test_a_cpu_kernel_that_raises_is_told_once_at_the_line_that_raised(
+    cpu: Callable[..., Any], says: str, at: Callable[..., Any]
+) -> None:
+    register(cpu=cpu)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    assert found.code == "raises"
+    assert says in found.words
+    assert (found.file, found.line) == (__file__, at.__code__.co_firstlineno + 1)
+
+
+@pytest.mark.gpu
+def test_a_cpu_kernel_that_lacks_a_parameter_is_told_once_where_it_is_registered() -> None:
+    def cpu(x: Array, *, missing: Array) -> Array:
+        return x
+
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=lambda x, /: x)
+
+    (found,) = check_kernel(NAME, [SAMPLE]).findings
+    kernel = wk.get_kernel(NAME, "cpu")
     assert kernel is not None
-    assert (found.file, found.line) == (gradient.origin.file, gradient.origin.line)
-    assert found.line != kernel.origin.line
+    assert (found.code, found.line) == ("raises", kernel.origin.line)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("calls", ["itself", "in a block of ours", "a refused dispatch"])
+def test_a_function_with_full_control_is_told_at_the_line_that_raised(calls: str) -> None:
+    def raises() -> None:
+        raise KeyError("GROUP")
+
+    def tried(gpu: Any, x: Any) -> Any:
+        y = gpu.empty(x.shape, x.dtype)
+        if calls == "a refused dispatch":
+            gpu.dispatch(CUBE, {"x": x, "y": y}, groups=(1, 2, 3, 4))
+        if calls == "itself":
+            raises()
+        return wk.tidy(lambda: raises())
+
+    wk.wgsl_kernel(NAME, override=True)(tried)
+    report = check_kernel(NAME, [SAMPLE], sections=("compiles",))
+    (found,) = report.findings
+    first = tried.__code__.co_firstlineno
+    line = first + 3 if calls == "a refused dispatch" else raises.__code__.co_firstlineno + 1
+    assert (found.file, found.line) == (__file__, line), found
 
 
 def test_a_cpu_kernel_of_another_dtype_is_told_once_and_where_it_is() -> None:
@@ -284,3 +356,31 @@ def test_a_report_prints_a_line_per_check() -> None:
 
     assert text.splitlines()[0].split()[:3] == ["verdict", "check", "backend"]
     assert text.splitlines()[-1] == "CheckedCube: 5 checks, 0 failed"
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("eps: u32", "'eps' is a whole number; eps is 0.5"),
+        ("eps: vec2<f32>", "'eps' is a vector; eps is 0.5"),
+        ("epsi: f32", "'epsi' matches no attr"),
+        ("eps: mat2x2<f32>", "a shader field of type mat2x2<f32> cannot be filled"),
+    ],
+)
+def test_a_field_that_cannot_be_filled_is_told_where_it_is_declared(field: str, says: str) -> None:
+    def cpu(x: Array, *, eps: float) -> Array:
+        return np.asarray(x + np.float32(eps))
+
+    def rule(x: wk.Spec, /, *, eps: float = 0.5) -> wk.Spec:
+        return x
+
+    name = field.partition(":")[0]
+    shader = f"struct Attrs {{\n  {field}\n}}\nfn op(x: T) -> T {{ _ = attrs.{name}; return x; }}"
+    wk.register_kernel(NAME, "cpu", cpu, override=True, signature=rule)
+    wk.wgsl_kernel(NAME, shader, override=True)
+
+    found = check_kernel(NAME, [SAMPLE], sections=("compiles",)).findings[0]
+    assert says in found.words
+    assert found.source == f"  {field}"
+    assert found.column == 3

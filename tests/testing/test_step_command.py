@@ -1,5 +1,6 @@
 """``wgsl-kernels step``: what it is given, what it prints, and the keys of the terminal."""
 
+import functools
 import json
 import os
 import pty
@@ -7,12 +8,16 @@ import select
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
+from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
+from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case, what_else
 from wgsl_kernels.cli.stepping import Browser
+from wgsl_kernels.testing import Sample
 from wgsl_kernels.testing.stepping.text import lines_of
 
 FILE = '''
@@ -84,6 +89,60 @@ def test_a_finding_of_check_names_the_command_that_steps_there(file: Path) -> No
     assert WRONG in result.output
     got = found["findings"][0]["evidence"]["got"]
     assert f"= {float(got):.9g}" in result.output
+
+
+PLUS = """
+override MORE: u32 = 0u;
+struct Params { x_shape: vec2<u32>, x_strides: vec2<u32>, x_offset: u32 }
+@group(0) @binding(0) var<storage, read> x: array<f32>;
+@group(0) @binding(1) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  let i = id.x + id.y * groups.x * 64u;
+  let at = vec2(i / params.x_shape[1], i % params.x_shape[1]);
+  if (at[0] < params.x_shape[0]) {
+    y[i] = x[dot(at, params.x_strides) + params.x_offset] + f32(MORE + params.x_offset + id.y);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "off"),
+    [((), 0), (("plain",), 0), (("more",), 1), (("folded",), 1), (("more", "folded"), 2),
+     (("offset",), 2)],
+)  # fmt: skip
+def test_a_case_is_stepped_through_as_the_check_ran_it(
+    what: tuple[str, ...], off: int, own_kernels: None
+) -> None:
+    declare("Plus", ("plain", "more"))
+    wk.register_kernel("Plus", "cpu", lambda x: x * 1, signature=lambda x, /: x.like())
+
+    @wk.wgsl_kernel("Plus", dtypes=("float32",))
+    def plus(gpu: Any, x: Any) -> Any:
+        def run(name: str) -> Any:
+            y = gpu.empty(x.shape, x.dtype)
+            given = {"MORE": int(name == "more")}
+            gpu.dispatch(PLUS, {"x": x, "y": y}, groups=gpu.grid(x.size, 64), constants=given)
+            return y
+
+        return run(gpu.choose((size_class(x.size),), ("plain", "more"), "plain", run, x.size))
+
+    tried = Sample("Plus", functools.partial(wk.run, "Plus"), ((70, 2),), low=0, high=0.25)
+    name = ", ".join(("Plus-70x2/sample", *what, "webgpu"))
+    case = case_named([tried], name)
+    trace = stepped_case(case, Wanted("[69,1]"), what_else(case, name))
+
+    assert isinstance(trace.got, float)
+    assert round(trace.got - float(case.arrays[0][69, 1])) == off
+
+
+def test_a_configuration_that_a_kernel_has_not_is_refused(file: Path) -> None:
+    result = run("step", file, "--case", "Soft-3x5/sample, GROUP=32, webgpu")
+
+    assert result.exit_code == 2
+    assert "names the configuration 'GROUP=32'; Soft has: none." in result.output
 
 
 def test_without_an_element_a_wrong_one_is_taken(file: Path) -> None:

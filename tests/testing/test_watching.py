@@ -15,7 +15,7 @@ from tests.testing.commands import RIGHT, WRONG, written
 
 import wgsl_kernels as wk
 from wgsl_kernels.cli.check import CheckOptions
-from wgsl_kernels.cli.watching import WatchSession, watch_file
+from wgsl_kernels.cli.watching import WatchSession, session_of, watch_file
 from wgsl_kernels.testing.program import KernelScript
 
 if TYPE_CHECKING:
@@ -119,3 +119,18 @@ def test_watching_gives_a_verdict_at_a_save(tmp_path: Path) -> None:
     said = to.export_text()
     assert "error[unknown-field]" in said
     assert "the last good version stays registered" in said
+
+
+@pytest.mark.gpu
+def test_one_kernel_of_a_file_is_watched(tmp_path: Path) -> None:
+    file = written(tmp_path, RIGHT + WRONG.replace("Tinted", "Toned").replace("tinted", "toned"))
+
+    right = session_of(f"{file}:Tinted", CheckOptions())
+    assert right.turn().passed()
+    assert [one.reports[0].kernel for one in right.rest() if one is not None] == ["Tinted"]
+    right.program.drop()
+    wrong = session_of(f"{file}:Toned", CheckOptions())
+    assert [one.code for one in wrong.turn().findings][:1] == ["unknown-field"]
+    wrong.program.drop()
+    (missing,) = session_of(f"{file}:Tainted", CheckOptions()).turn().findings
+    assert missing.words == "the file has no kernel 'Tainted'; known: Tinted, Toned."

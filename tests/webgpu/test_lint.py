@@ -107,6 +107,39 @@ def test_what_is_right_is_not_found(body: str) -> None:
     assert codes(body) == []
 
 
+def test_two_variables_of_one_binding_are_told_of_but_not_of_two_entry_points() -> None:
+    text = HEAD + MAIN.format(body="")
+    number = text.index("@binding(1)")
+    twice = text[:number] + "@binding(0)" + text[number + 11 :]
+    (one,) = lint(Text("k.wgsl", twice))
+    other = "\n@compute @workgroup_size(1)\nfn other() {}\n"
+
+    assert one.code == "shared-binding"
+    assert one.span.begin > number
+    assert "is that of 'x', too" in one.words
+    assert "shared-binding" not in {one.code for one in lint(Text("k.wgsl", twice + other))}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("let a = 1;", "want a declaration, found 'let'. Outside of functions write const."),
+        ("fn f() { let a = 1\nlet b = 2; }", "want ';', found 'let'."),
+        ("const a = 1\nlet b = 2;", "want ';', found 'let'."),
+        (
+            "fn f() { fn g() {} }",
+            "want an expression, found 'fn'. A function stands outside of all others.",
+        ),
+        ("const a = 1\nfn f() {}", "want ';', found 'fn'."),
+        ("fn f() { let a =\nfn g() {} }", "want an expression, found 'fn'."),
+    ],
+)
+def test_a_hint_is_of_what_is_missing_not_of_the_next_word(text: str, words: str) -> None:
+    found = [one.words for one in diagnose(Text("k.wgsl", text))]
+
+    assert found[0] == words
+
+
 def test_workgroup_memory_that_nothing_sets_is_found() -> None:
     text = HEAD + MAIN.format(body="").replace("tile[lane] = x[lane];", "")
 

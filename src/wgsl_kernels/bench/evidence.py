@@ -9,11 +9,13 @@ import contextlib
 import datetime
 import json
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.backends.webgpu.kept.kept_files import KeptFile, cache_folder
 from wgsl_kernels.engine.environment.errors import WgslKernelsError
+from wgsl_kernels.engine.registry.registry import get_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,8 +23,21 @@ if TYPE_CHECKING:
     from wgsl_kernels.testing.report import Report
 
 
-def last_evidence() -> dict[str, dict[str, Any]]:
-    """Return the last verdict on each kernel on the adapter in use, by the kernel's name."""
+def last_evidence(kernels: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Return the last verdict on kernels as registered, on the adapter in use, by their names."""
+    found = _kept()
+    return {one: found[key] for one in kernels if (key := _key(one)) in found}
+
+
+def _key(kernel: str) -> str:
+    """Return what a verdict is kept under: another file may have a kernel of the same name."""
+    found = get_kernel(kernel, "webgpu") or get_kernel(kernel, "cpu")
+    if found is None or found.origin.is_ours:
+        return kernel
+    return f"{kernel} {Path(found.origin.file).resolve()}"
+
+
+def _kept() -> dict[str, dict[str, Any]]:
     file = _file()
     content = None if file is None else file.read()
     try:
@@ -39,7 +54,7 @@ def keep_evidence(reports: Iterable[Report]) -> None:
         return
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     own = {
-        one.kernel: {
+        _key(one.kernel): {
             "verdict": "ok" if one.passed else "FAILED",
             "date": today,
             "checks": len(one.rows),
@@ -49,7 +64,7 @@ def keep_evidence(reports: Iterable[Report]) -> None:
         }
         for one in reports
     }
-    text = json.dumps({**last_evidence(), **own}, indent=1, sort_keys=True)
+    text = json.dumps({**_kept(), **own}, indent=1, sort_keys=True)
     with contextlib.suppress(OSError, WgslKernelsError):
         file.write(text.encode())
 

@@ -131,7 +131,8 @@ def check_kernels(
             from wgsl_kernels.cli.watching import session_of
             from wgsl_kernels.cli.window import open_window
 
-            open_window(console(), session_of(target, asked), asked)
+            session = session_of(target, asked)
+            open_window(console(), session, session.asked)
             return
         if watch:
             from wgsl_kernels.cli.watching import watch_file

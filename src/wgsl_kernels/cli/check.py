@@ -143,9 +143,9 @@ def check_target(target: str | None, asked: CheckOptions, *, everything: bool = 
         verdict = Verdict(others=_of_file(Path(target)))
     elif Path(target).suffix == ".py" or Path(target).is_file():
         verdict = check_program(KernelScript.at(Path(target)), asked)
-    elif Path(target.rpartition(":")[0]).suffix == ".py":
-        path, _, name = target.rpartition(":")
-        verdict = check_program(KernelScript.at(Path(path)), replace(asked, only=(name,)))
+    elif (found := in_file(target)) is not None:
+        path, name = found
+        verdict = check_program(KernelScript.at(path), replace(asked, only=(name,)))
         if name not in verdict.known and not verdict.others:
             known = ", ".join(verdict.known) or "none"
             raise KernelNotFound(f"check: {path} has no kernel {name!r}; known: {known}.")
@@ -156,6 +156,12 @@ def check_target(target: str | None, asked: CheckOptions, *, everything: bool = 
         raise KernelNotFound(f"check: {target!r} is no file and no kernel; near: {known}.")
     verdict.seconds = time.perf_counter() - begin
     return verdict
+
+
+def in_file(target: str) -> tuple[Path, str] | None:
+    """Return the file and the kernel that ``file.py:Kernel`` names, None of another target."""
+    path, _, name = target.rpartition(":")
+    return (Path(path), name) if Path(path).suffix == ".py" else None
 
 
 def check_targets(

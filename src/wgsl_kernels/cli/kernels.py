@@ -55,9 +55,10 @@ def ledger(
             raise ArgumentError(f"kernels: module {module!r} cannot be imported: {what}.") from None
         finally:
             sys.path.pop(0)
-    evidence = last_evidence()
     rows: list[dict[str, Any]] = []
-    for one in coverage():
+    found = coverage()
+    evidence = last_evidence([one.name for one in found])
+    for one in found:
         if module and one.name in before:
             continue
         if name.lower() not in one.name.lower():

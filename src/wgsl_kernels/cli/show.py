@@ -36,6 +36,7 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.dtypes import OBJECTS, canonical
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.testing.inputs import arrays_for
+from wgsl_kernels.testing.program import beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -175,7 +176,8 @@ def _run(path: str, command: str) -> dict[str, Any]:
     if not Path(path).is_file():
         raise ArgumentError(f"{command}: there is no file {path}.")
     try:
-        return runpy.run_path(path, run_name=f"<{command}>")
+        with beside(Path(path).resolve().parent):
+            return runpy.run_path(path, run_name=f"<{command}>")
     except SyntaxError as error:
         message = f"{command}: {error.filename}:{error.lineno} is no Python: {error.msg}."
         raise ArgumentError(message) from None

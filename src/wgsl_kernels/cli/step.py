@@ -10,7 +10,7 @@ from wgsl_kernels.backends.webgpu.modules.files import ENDINGS
 from wgsl_kernels.bench.checking import cases
 from wgsl_kernels.bench.checking.representatives import representatives, with_signature
 from wgsl_kernels.bench.checking.unsampled import registered
-from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case
+from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case, what_else
 from wgsl_kernels.bench.stepping.step import stepped
 from wgsl_kernels.cli.show import called, of_shapes
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound, WgslKernelsError
@@ -120,7 +120,8 @@ def _of_kernel(name: str, shapes: Sequence[str], dtype: str, case: str, wanted: 
     samples = [row for one in samples_of(name) for row in one.rows()]
     if not samples:
         raise ArgumentError(f"step: {name} has no sample; give the shapes of its inputs, as 64x64.")
-    return stepped_case(case_named(samples, case) if case else cases.plain(samples[0]), wanted)
+    chosen = case_named(samples, case) if case else cases.plain(samples[0])
+    return stepped_case(chosen, wanted, what_else(chosen, case))
 
 
 def _shaped(name: str, shapes: Sequence[str], dtype: str) -> Sample:

@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from wgsl_kernels.cli.check import CheckOptions, Verdict, check_names, check_program, show
+from wgsl_kernels.cli.check import (
+    CheckOptions,
+    Verdict,
+    check_names,
+    check_program,
+    in_file,
+    show,
+)
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
 from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of, set_samples
 from wgsl_kernels.testing.report import Report
+from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +78,7 @@ class WatchSession:
         wanted = tuple(one for one in FIRST if one in self.asked.sections)
         quick = replace(self.asked, sections=wanted, rows_only=True)
         verdict = check_program(self.program, quick)
+        verdict.others += self._missing(verdict)
         verdict.seconds = time.perf_counter() - begin
         self.turns += 1
         if verdict.passed():
@@ -81,6 +90,22 @@ class WatchSession:
             for name, samples in self._samples.items():
                 set_samples(name, samples)
         return verdict
+
+    def _missing(self, verdict: Verdict) -> list[Finding]:
+        """Return what there is to say of kernels that were asked for and that the file lacks."""
+        if self.program.findings:
+            return []
+        known = ", ".join(verdict.known) or "none"
+        return [
+            Finding(
+                "no-kernel",
+                f"the file has no kernel {one!r}; known: {known}.",
+                "",
+                str(self.program.path),
+            )
+            for one in self.asked.only
+            if one not in verdict.known
+        ]
 
     def rest(self) -> Iterator[Verdict | None]:
         """Yield a verdict on all sections, kernel by kernel, and None behind each section of one.
@@ -106,7 +131,7 @@ def watch_file(
 
     Args:
         to: Where verdicts are printed.
-        target: The file.
+        target: The file, or ``file.py:Kernel``.
         asked: What is checked.
         turns: How many verdicts to give at most, without end by default.
 
@@ -133,11 +158,15 @@ def watch_file(
 
 
 def session_of(target: str | None, asked: CheckOptions) -> WatchSession:
-    """Return a watch over a file.
+    """Return a watch over a file, or over one kernel of it as ``file.py:Kernel``.
 
     Raises:
         ArgumentError: It is no Python file.
     """
+    found = None if target is None else in_file(target)
+    if found is not None:
+        path, name = found
+        return WatchSession(KernelScript.at(path), replace(asked, only=(name,)))
     if target is None or Path(target).suffix != ".py":
         raise ArgumentError("check: --watch wants a Python file that registers kernels.")
     return WatchSession(KernelScript.at(Path(target)), asked)

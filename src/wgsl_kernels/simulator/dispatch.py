@@ -91,7 +91,7 @@ class EntryPoint:
                 self._run(groups, first, run, shared, self._order(run, order))
         except EndlessLoopError as error:
             message = "this loop goes on for too long to be simulated."
-            raise ShaderError(self.module.text.point(message, error.begin)) from None
+            raise ShaderError(self.module.text.point(message, error.begin)) from error
 
     def _run(
         self,

@@ -82,7 +82,7 @@ class KernelScript:
         importlib.invalidate_caches()
         linecache.checkcache()
         try:
-            with _beside(self.path.parent):
+            with beside(self.path.parent):
                 runpy.run_path(str(self.path), run_name=RUN_NAME)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
@@ -149,8 +149,8 @@ def _is_made(name: str) -> bool:
 
 
 @contextmanager
-def _beside(folder: Path) -> Iterator[None]:
-    """Have modules of the folder be found, and compiled anew: two saves may share a second."""
+def beside(folder: Path) -> Iterator[None]:
+    """Have modules of a file's folder be found, and compiled anew: two saves may share a second."""
     writes = sys.dont_write_bytecode
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))

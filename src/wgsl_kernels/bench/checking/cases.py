@@ -5,22 +5,29 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wgsl_kernels.bench.comparison import faults
+from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import tensor
+from wgsl_kernels.engine.execution.execute import spec_of
+from wgsl_kernels.engine.observe.facade import engine
+from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.shapes import shape as shape_ops
-from wgsl_kernels.testing.inputs import arrays_for, ranges_of
+from wgsl_kernels.testing.gradients.evaluation import outputs_of
+from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, ranges_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from wgsl_kernels.engine.execution.execute import KernelRun, Proceed, Result
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.testing.sample import Sample
 
@@ -53,6 +60,8 @@ class Case:
     def exact(self) -> list[Array]:
         """The exact results; whatever refuses the case is raised."""
         with quiet():
+            if self.sample.reference is not None:  # which may take what the signature refuses
+                _ask_signature(self.sample, self.arrays)
             return exact_of(self.sample, self.arrays)
 
     @functools.cached_property
@@ -65,6 +74,31 @@ class Case:
     def id(self) -> str:
         """The case's name in reports, and what ``--case`` takes."""
         return f"{self.sample.id}/{self.what}"
+
+
+class _AskedError(Exception):
+    """The signature took a call, of which there is nothing more to know."""
+
+
+def _ask_signature(sample: Sample, arrays: Sequence[Array]) -> None:
+    """Call a sample up to its kernel, and raise what the signature or its function refuses."""
+
+    def ask(call: KernelRun, proceed: Proceed) -> Result:
+        declared = find_signature(call.name)
+        if call.name != sample.kernel or declared is None:
+            return proceed(call)
+        specs = [spec_of(one) for one in call.inputs]
+        declared.check_inputs(specs)
+        casts = declared.casts(specs) or (None,) * len(specs)
+        fitting = [
+            one if to is None or not isinstance(one, Spec) else one.like(dtype=to)
+            for one, to in zip(specs, casts, strict=True)
+        ]
+        declared.infer(fitting, declared.check_attrs(call.attrs))
+        raise _AskedError
+
+    with only("cpu", sample), engine().intercept(ask), suppress(_AskedError):
+        outputs_of(call_of(sample), tensors_for(arrays))
 
 
 def plain(sample: Sample) -> Case:
@@ -280,6 +314,13 @@ def behind_another(values: Array) -> Tensor:
     if not poison.size:
         return tensor(values)
     return tensor(np.concatenate([poison, values]))[1:]
+
+
+VIEWS: Mapping[str, Callable[[Array], Tensor]] = {
+    **{name: make for name, make in LAYOUTS.items() if name != "default"},
+    "offset": behind_another,
+}
+"""Ways in which inputs are views, by name."""
 
 
 def with_equal_rows(case: Case) -> Case | None:

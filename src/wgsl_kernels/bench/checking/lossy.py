@@ -283,13 +283,22 @@ def _of_whole(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
 
 
 def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
-    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it."""
-    if faults.attempted(lambda: (case.exact, values_of(case, "cpu")), None) is None:
-        return []
+    """Check a dtype that `coverage` claims, where the CPU kernel and the shape rule take it.
+
+    One that ``dtypes=`` names must be taken by the CPU kernel, too, unless the shape rule refuses.
+    """
+    stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
+    try:
+        _ = case.exact, values_of(case, "cpu")
+    except Exception as error:  # the shape rule refuses it, or the CPU kernel does
+        is_of_kernel = getattr(error, "blames_kernel", False)
+        is_of_kernel |= sizes.is_from_cpu_kernel(subject, error)
+        if faults.note(error) or not (stated and is_of_kernel):
+            return []
+        return [_refused_on_cpu(subject, case, dtype, error)]
     found = right.judged(subject, case, "webgpu", "wrong-dtype")
     broken = [one for one in found if one.section == "compiles"]
     if broken:
-        stated = subject.kernel is not None and dtype in (subject.kernel.dtypes or ())
         words = (
             f"{'dtypes= names' if stated else 'coverage() claims'} {dtype}, for which it does not "
             f'compile: {broken[0].words} Write the formula in T, or pass dtypes=["float32"].'
@@ -298,3 +307,14 @@ def _claimed(subject: Subject, case: Case, dtype: str) -> list[Finding]:
         found = [replace(broken[0], code=code, words=words)]
     held = f"rtol {cases.HALF_RTOL:g}, atol {cases.HALF_ATOL:g}"
     return [one.with_evidence(**{"held to": held}) if dtype == "float16" else one for one in found]
+
+
+def _refused_on_cpu(subject: Subject, case: Case, dtype: str, error: Exception) -> Finding:
+    """Return that the CPU kernel refuses a dtype that the shader is said to take."""
+    said = str(error).removeprefix(f"{subject.name}: ").rstrip(".")
+    words = (
+        f"dtypes= names {dtype}, which the cpu kernel refuses: {type(error).__name__}: {said}. "
+        "Have it give what the signature says, or leave the dtype out."
+    )
+    evidence = (("case", f"{case.id}, cpu"),)
+    return subject.finding("stated-dtype", words, "cpu", evidence=evidence)

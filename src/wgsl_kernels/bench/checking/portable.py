@@ -22,16 +22,18 @@ from wgsl_kernels.engine.registry.registry import add_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.engine.values.spec import Spec
+from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.lint.choices import choices, may_give_either_zero
 from wgsl_kernels.wgsl.lint.lint import lint
+from wgsl_kernels.wgsl.lint.portability import binding_remarks
+from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid, ShaderModule
     from wgsl_kernels.bench.checking.cases import Case
     from wgsl_kernels.testing.sample import Sample
-    from wgsl_kernels.wgsl.errors.findings import Finding
     from wgsl_kernels.wgsl.lint.remarks import Remark
 
 LARGE = (sizes.MOST_LARGE, 1 << 21, (1 << 22) + 7, 1 << 23)
@@ -61,7 +63,20 @@ def lint_findings(subject: Subject) -> list[Finding]:
             is_free = default_grid and module.composed.form == "free"
             for one in lint(module.source_map.composed, default_grid=is_free):
                 found += _placed(subject, dispatch, one)
+            found += _shared_bindings(subject, module)
     return once(found, lambda one: (one.code, one.place))
+
+
+def _shared_bindings(subject: Subject, module: ShaderModule) -> Iterator[Finding]:
+    """Yield what the numbers of bindings in an author's files share; composed texts have others."""
+    sources = dict.fromkeys(one.source for one in module.source_map.segments)
+    for text in filter(None, sources):
+        if subject.is_own(text.file):
+            for one in binding_remarks(parse(text)):
+                own, place = text.origin(one.span.begin)
+                width = one.span.end - one.span.begin
+                where = (place.file, place.line, place.column, width, own.line(place.line))
+                yield Finding(one.code, one.words, subject.name, *where)
 
 
 def _beyond(subject: Subject, sample: Sample) -> list[Finding]:
@@ -164,7 +179,8 @@ def regridded(subject: Subject, change: Callable[[Grid], Grid]) -> Iterator[None
 
 
 def _fold(grid: Grid) -> Grid:
-    return (-(-grid[0] // 2), 2, 1) if grid[1:] == (1, 1) else grid
+    """Return a grid in two rows with workgroups to spare, as large ones have."""
+    return (grid[0] // 2 + 1, 2, 1) if grid[1:] == (1, 1) else grid
 
 
 def _halve(grid: Grid) -> Grid:

@@ -16,6 +16,7 @@ from wgsl_kernels.bench.checking.sizes import shrunk
 from wgsl_kernels.bench.checking.subject import (
     Subject,
     findings_of,
+    labelled,
     repeat,
     step_command,
     with_case,
@@ -34,7 +35,6 @@ from wgsl_kernels.engine.environment.errors import (
     WgslKernelsError,
 )
 from wgsl_kernels.engine.execution.creation import tensor
-from wgsl_kernels.testing.inputs import LAYOUTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,7 +80,7 @@ def judged(
         what: What else is special about the run.
         right: What is known to be right, so that the same bits are.
     """
-    label = f"{case.id}{f', {what}' if what else ''}, {backend}"
+    label = f"{labelled(case, what)}, {backend}"
     try:
         alternatives = case.alternatives
     except Exception as error:  # a shape rule refused the case: on all backends alike
@@ -141,7 +141,11 @@ def judged(
         *(_excluded_by(case) if code in _NONFINITE and not wrong.is_whole else ()),
         ("case", label),
         ("repeat", repeat(case, what)),
-        *((("step", step_command(subject.origin, case, wrong.index)),) if wrong.index else ()),
+        *(
+            (("step", step_command(subject.origin, case, wrong.index, what)),)
+            if wrong.index
+            else ()
+        ),
     )
     return [subject.finding(code, words, evidence=evidence)]
 
@@ -160,7 +164,9 @@ def _beyond_adapter(subject: Subject, case: Case, code: str, ended: Finding) -> 
             found = judged(subject, replace(case, sample=sample), "simulator", code)
         if found:
             is_wrong = all(one.code.startswith("wrong-") for one in found)
-            return found if is_wrong else [ended]  # it does not end there either
+            if is_wrong:
+                return found
+            return [simulated.endless_loop(subject, case) or ended]
     subject.ended.append(case.id)
     words = (
         "this size is not checked on the adapter, which ends the loops of an invocation after "
@@ -286,21 +292,28 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     if case is not None:
         with folding_at(2):
             found = judged(subject, case, "webgpu", "wrong-where-folded", what="folded")
+            if not found and subject.has_own_loop:
+                found = _outside(subject, case)
             yield explained(subject, case, found)
-    is_suspect: dict[object, bool] = {}
+    suspected: dict[object, list[Finding]] = {}
     for own in portable.own_grids(subject, sample):
-        if own.change not in is_suspect:
+        if own.change not in suspected:
             with portable.regridded(subject, own.change):
-                found = judged(subject, own.small, "webgpu", "wrong-where-folded")
-            is_suspect[own.change] = bool(found)
-        if not is_suspect[own.change]:
+                small = judged(subject, own.small, "webgpu", "wrong-where-folded")
+                small = small or _outside(subject, own.small)  # devices drop what lies outside
+            suspected[own.change] = small
+        if {one.place for one in suspected[own.change]} <= subject.outside:
             continue
         case = sizes.resized(sample, own.lengths, most=portable.MOST_CONFIRMED)
         if case is None:
             continue
         large = replace(case, sample=cases.grossly(case.sample))
         found = judged(subject, large, "webgpu", "wrong-where-folded")
-        yield [portable.of_groups(subject, one) for one in found]
+        found = [portable.of_groups(subject, one) for one in found]
+        if not found:
+            found = _only_outside(faults.attempted(lambda: safe.on_device(subject, large), []))  # noqa: B023  called at once
+            subject.outside.update(one.place for one in found)
+        yield found
         if found:
             break
 
@@ -314,12 +327,8 @@ def _large_enough(sample: Sample) -> Case | None:
 def views(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     """Check a sample with inputs that are views."""
     case = cases.plain(sample)
-    makers: dict[str, Callable[[Array], Tensor]] = {
-        **{name: make for name, make in LAYOUTS.items() if name != "default"},
-        "offset": cases.behind_another,
-    }
     right = faults.attempted(lambda: bits.alone(sample, case.arrays), None)
-    for name, make in makers.items():
+    for name, make in cases.VIEWS.items():
         yield judged(subject, case, "webgpu", "wrong-view", make, name, right)
     wide = cases.with_equal_rows(case)
     if wide is not None:
@@ -405,7 +414,10 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
         bits.alone(case.sample, case.arrays)
         return safe.watched(subject, case)
 
-    found = faults.attempted(seen, [])
+    return _only_outside(faults.attempted(seen, []))
+
+
+def _only_outside(found: Sequence[Finding]) -> list[Finding]:
     return [one for one in found if one.code.startswith("out-of-bounds")]
 
 

@@ -53,16 +53,17 @@ def watched(subject: Subject, case: Case) -> list[Finding]:
     """
     seen = faults.attempted(lambda: accesses(subject, case), None, ShaderError)
     if seen is None:  # it does what is not simulated
-        return _on_device(subject, case)
+        return on_device(subject, case)
     noted = [
         replace(one, code="adapter-limit") if one.code == "runaway-loop" else one
-        for one in _on_device(subject, case)
+        for one in on_device(subject, case)
         if one.code not in JUDGED
     ]
     return once([*seen, *noted], lambda one: (one.code, one.place))
 
 
-def _on_device(subject: Subject, case: Case) -> list[Finding]:
+def on_device(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case with shaders that watch themselves; return what they noted."""
     sample = case.sample
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)

@@ -25,9 +25,11 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.simulator.accesses import AccessLog
+from wgsl_kernels.simulator.module import EndlessLoopError
 from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
+from wgsl_kernels.wgsl.syntax.places import Span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.simulator.noting import WrongAccess
     from wgsl_kernels.backends.webgpu.devices.device import Device
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.bench.checking.cases import Array, Case
     from wgsl_kernels.bench.checking.subject import Subject
     from wgsl_kernels.simulator.dispatch import Order
@@ -166,6 +169,34 @@ def shows_memory(case: Case, word: int) -> list[Array]:
 def ending() -> AbstractContextManager[None]:
     """Have loops of more than 65,536 rounds be endless in a block, as where accesses are noted."""
     return having(_device(), "most_rounds", MOST_ROUNDS)
+
+
+_HEAD = re.compile(r"\w+")
+
+
+def endless_loop(subject: Subject, case: Case) -> Finding | None:
+    """Return the loop of a case that does not end on the simulator either, None where all do."""
+    under_way: list[Dispatch] = []
+
+    def note(dispatch: Dispatch, _: object) -> None:
+        under_way.append(dispatch)
+
+    try:
+        with following(_device(), note), ending():
+            results(case, "forward")
+    except ShaderError as error:
+        if isinstance(error.__cause__, EndlessLoopError):
+            module, begin = under_way[-1].module, error.__cause__.begin
+            head = _HEAD.match(module.source_map.composed.text, begin)
+            span = Span(begin, head.end() if head else begin + 1)
+            words = (
+                f"this loop has more than {MOST_ROUNDS:,} rounds, or never ends: adapters end it, "
+                "and values are wrong, or a GPU hangs. Have its condition become false, or spread "
+                "the work over more invocations."
+            )
+            evidence = (("case", f"{case.id}, simulator"),)
+            return subject.placed("runaway-loop", words, module, span, evidence=evidence)
+    return None
 
 
 def in_subgroups(size: int) -> AbstractContextManager[None]:

@@ -98,7 +98,7 @@ def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
     by_cpu = [
         (case, error)
         for case, error in subject.refused
-        if all(one.size for one in case.arrays) and _is_from_cpu_kernel(subject, error)
+        if all(one.size for one in case.arrays) and is_from_cpu_kernel(subject, error)
     ]
     if not by_cpu and not 0 < len(tried) == len(subject.refused):
         return
@@ -122,7 +122,7 @@ def refused(subject: Subject, tried: Sequence[Case]) -> Iterator[list[Finding]]:
 _FITTING = "draw inputs that fit, by make= or domain= of Sample"
 
 
-def _is_from_cpu_kernel(subject: Subject, error: Exception) -> bool:
+def is_from_cpu_kernel(subject: Subject, error: Exception) -> bool:
     """Say whether a kernel of the author's for cpu raised, or what it called."""
     kernel = get_kernel(subject.name, "cpu")
     code = None if kernel is None else getattr(inspect.unwrap(kernel.func), "__code__", None)

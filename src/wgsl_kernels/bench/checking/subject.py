@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from wgsl_kernels.backends.webgpu.composing.text.composed import is_kernels_own
@@ -19,7 +21,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, ShaderError
 from wgsl_kernels.engine.observe.explain import explain
-from wgsl_kernels.engine.registry.gradients import find_rule
+from wgsl_kernels.engine.registry.gradients import bind, find_rule
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
@@ -61,6 +63,7 @@ class Subject:
         backends: Where.
         ended: Cases whose loops the adapter has ended.
         refused: Cases that the signature or the CPU kernel refused, and what they said.
+        outside: Places of accesses outside of arrays that were told of an author's folded grid.
     """
 
     name: str
@@ -70,6 +73,7 @@ class Subject:
     refused: list[tuple[Case, Exception]] = field(
         default_factory=list["tuple[Case, Exception]"], compare=False
     )
+    outside: set[str] = field(default_factory=set[str], compare=False)
     _ran: dict[int, tuple[Sample, list[Dispatch]]] = field(
         default_factory=dict[int, "tuple[Sample, list[Dispatch]]"], compare=False
     )
@@ -106,6 +110,13 @@ class Subject:
         """Whether the shader computes each element of its results from one of each input."""
         shader = self.shader
         return shader is not None and classify(shader.source, shader.form) == "map"
+
+    @functools.cached_property
+    def has_own_loop(self) -> bool:
+        """Whether an author's shader has its own loop, on a grid that is not the author's."""
+        shader = self.shader
+        is_free = shader is not None and classify(shader.source, shader.form) == "free"
+        return is_free and shader is not None and shader.groups is None and not self.is_ours
 
     @functools.cached_property
     def _text(self) -> tuple[list[tree.Node], Mapping[str, tree.Value]]:
@@ -224,22 +235,57 @@ def findings_of(
 ) -> list[Finding]:
     """Return what an exception says as findings, with the author's place where it has one.
 
-    Else the place is where what raised was registered: the gradient rule, by the code, or the
-    kernel on a backend. One of the checks themselves is none about the kernel, and is collected.
+    That is the line that raised; else where what raised was registered: the gradient rule, by the
+    code, or the kernel on a backend. One of the checks themselves is none about the kernel, and is
+    collected.
     """
     if faults.note(error):
         return []
     if isinstance(error, (ShaderError, KernelFault)) and error.findings:
         return list(error.findings)
-    if not isinstance(error, ShaderError):
-        about: About = "cpu" if backend == "cpu" else "kernel"
-        if code == "gradient-raises":
-            about = "gradient"
-        return [subject.finding(code, f"{type(error).__name__}: {error}", about)]
-    found = placed_finding(error, subject.name)
+    found = placed_finding(error, subject.name) if isinstance(error, ShaderError) else None
     if found is not None:
         return [found]
-    return [subject.finding(error.code, str(error).removeprefix(f"{subject.name}: "))]
+    functions = _functions_of(subject.name)
+    package = "" if subject.origin is None else subject.origin.module.partition(".")[0]
+    at = None if subject.is_ours else faults.raised_at(error, functions, package)
+    within = None if at is None or at.within is None else functions[at.within]
+    is_gradients = faults.passed(error, bind.__code__)
+    is_of_cpu = faults.raiser(error).startswith("wgsl_kernels.backends.cpu")
+    about: About = "cpu" if backend == "cpu" else "kernel"
+    if within is not None:
+        about = within
+    elif is_gradients or (code == "gradient-raises" and not is_of_cpu):
+        about = "gradient"
+    elif is_of_cpu:
+        about = "cpu"
+    if isinstance(error, ShaderError):
+        one = subject.finding(error.code, str(error).removeprefix(f"{subject.name}: "), about)
+    else:
+        if code in ("raises", "gradient-raises"):
+            code = "gradient-raises" if about == "gradient" else "raises"
+        one = subject.finding(code, f"{type(error).__name__}: {error}", about)
+    return [one if at is None else replace(one, file=at.file, line=at.line)]
+
+
+def _functions_of(name: str) -> dict[CodeType, About]:
+    """Return the code of the functions of a kernel, and of those inside, by what they are of."""
+    kernel, on_cpu, rule = get_kernel(name, "webgpu"), get_kernel(name, "cpu"), find_rule(name)
+    func = None if kernel is None else kernel.func
+    parts: dict[About, list[Any]] = {
+        "kernel": [func.groups, func.params] if isinstance(func, ShaderKernel) else [func],
+        "cpu": [] if on_cpu is None else [on_cpu.func],
+        "gradient": [] if rule is None else [rule.func],
+    }
+    found: dict[CodeType, About] = {}
+    for about, functions in parts.items():
+        open_ = [getattr(inspect.unwrap(one), "__code__", None) for one in functions if one]
+        while open_:
+            code = open_.pop()
+            if isinstance(code, CodeType):
+                found[code] = about
+                open_ += code.co_consts
+    return found
 
 
 def with_case(findings: Sequence[Finding], case: str) -> list[Finding]:
@@ -254,12 +300,16 @@ def once(findings: Sequence[Finding], key: Callable[[Finding], object]) -> list[
 
 def repeat(case: Case, what: str = "") -> str:
     """Return the arguments of a command that runs one case again."""
-    label = f"{case.id}{f', {what}' if what else ''}"
-    return f'--only {case.sample.kernel} --case "{label}"'
+    return f'--only {case.sample.kernel} --case "{labelled(case, what)}"'
 
 
-def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str:
-    """Return the command that steps through what a case gives at an index."""
+def labelled(case: Case, what: str = "") -> str:
+    """Return a case's name with what else was special about the run."""
+    return f"{case.id}, {what}" if what else case.id
+
+
+def step_command(origin: Origin | None, case: Case, index: Sequence[int], what: str = "") -> str:
+    """Return the command that steps through what a case gives at an index, run as it was."""
     name = case.sample.kernel
     target = [name]
     if origin is not None and not origin.is_ours and origin.file.endswith(".py"):
@@ -267,4 +317,6 @@ def step_command(origin: Origin | None, case: Case, index: Sequence[int]) -> str
         here = Path.cwd()
         target = [str(file.relative_to(here) if file.is_relative_to(here) else file), name]
     place = f"[{','.join(map(str, index))}]"
-    return shlex.join(["wgsl-kernels", "step", *target, "--case", case.id, "--at", place])
+    return shlex.join(
+        ["wgsl-kernels", "step", *target, "--case", labelled(case, what), "--at", place]
+    )

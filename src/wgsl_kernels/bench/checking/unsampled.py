@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.composing.text.params import FIELD
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
 from wgsl_kernels.bench.checking.compiles import compile_findings
@@ -18,6 +19,7 @@ from wgsl_kernels.engine.environment.origin import Origin
 from wgsl_kernels.engine.registry.registry import add_kernel
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.report import Report, Row
+from wgsl_kernels.wgsl.errors.errors import REFUSED
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 
 if TYPE_CHECKING:
@@ -94,6 +96,11 @@ def registered(path: Path) -> Iterator[str]:
         before.restore()
 
 
+def _may_be_of_call(error: Finding) -> bool:
+    """Say whether a made-up call may be at fault: no text is named, or what a field is given."""
+    return not error.column or (error.code == REFUSED and error.words.startswith(FIELD))
+
+
 def _findings(name: str) -> list[Finding]:
     """Return what is wrong with a kernel's shaders, as far as a made-up call tells."""
     failed: list[list[Finding]] = []
@@ -105,7 +112,7 @@ def _findings(name: str) -> list[Finding]:
                 errors = [one for one in found if one.severity == "error"]
                 if not errors:
                     return [*found, *lint_findings(subject)]
-                if all(one.column for one in errors):  # else it may be the made-up call's fault
+                if not any(map(_may_be_of_call, errors)):
                     failed.append(found)
     except WgslKernelsError:
         pass  # said below, with its place

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.bench.checking import cases, right, sizes, specials
+from wgsl_kernels.backends.webgpu.programs.building import folding_at
+from wgsl_kernels.backends.webgpu.tuning import tuner
+from wgsl_kernels.bench.checking import cases, right, simulated, sizes, specials
 from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.stepping.launches import called
 from wgsl_kernels.bench.stepping.step import stepped_call
+from wgsl_kernels.engine.drivers.backends import backends, use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.testing.closeness import largest_at
-from wgsl_kernels.testing.inputs import call_of, tensors_for
+from wgsl_kernels.testing.inputs import call_of
 from wgsl_kernels.testing.stepping.text import shown
 
 if TYPE_CHECKING:
@@ -62,8 +67,15 @@ def case_named(samples: Sequence[Sample], text: str) -> Case:
     raise ArgumentError(f"step: --case is {text!r}; there are: {known}.")
 
 
+def what_else(case: Case, text: str) -> tuple[str, ...]:
+    """Return what a finding's name of a case says of its run: a layout, a configuration, a fold."""
+    rest = text.removeprefix(case.id).removeprefix(", ") if text.startswith(case.id) else ""
+    return tuple([one for one in rest.split(", ") if one and one not in backends()])
+
+
 def _cases_of(sample: Sample) -> Iterator[Case]:
     yield cases.plain(sample)
+    yield from filter(None, [cases.with_equal_rows(cases.plain(sample))])
     for made in (sizes.sized, sizes.untied, sizes.broadcast, sizes.large):
         yield from made(sample)
     for made in (specials.special, specials.far, specials.edges, right.defined):
@@ -76,9 +88,54 @@ def _cases_of(sample: Sample) -> Iterator[Case]:
     yield from (case for _, case in specials.rows(sample))
 
 
-def stepped_case(case: Case, wanted: Wanted) -> Trace:
-    """Return the trace of an invocation of a case; it notes what is right where that is known."""
-    call = called(call_of(case.sample), tensors_for(case.arrays))
+@contextmanager
+def _run_as(kernel: str, what: Sequence[str]) -> Iterator[None]:
+    """Have a kernel run in a block as a check ran it: folded, in subgroups, in a configuration.
+
+    Raises:
+        ArgumentError: The kernel has no such configuration.
+    """
+    with ExitStack() as stack:
+        chosen: list[str] = []
+        for one in what:
+            if one == "folded":
+                stack.enter_context(folding_at(2))
+            elif one.startswith(_SUBGROUPS) and one.removeprefix(_SUBGROUPS).isdecimal():
+                lanes = int(one.removeprefix(_SUBGROUPS))
+                stack.enter_context(simulated.in_subgroups(lanes))
+            elif one not in cases.VIEWS:
+                chosen.append(one)
+                stack.enter_context(tuner.forced(kernel, one))
+        seen = stack.enter_context(tuner.watching())
+        yield
+        known = sorted(seen.get(kernel, ()))
+        for one in chosen:
+            if one not in known:
+                listed = ", ".join(known) or "none"
+                raise ArgumentError(
+                    f"step: --case names the configuration {one!r}; {kernel} has: {listed}."
+                )
+
+
+_SUBGROUPS = "subgroups of "
+
+
+def stepped_case(case: Case, wanted: Wanted, what: Sequence[str] = ()) -> Trace:
+    """Return the trace of an invocation of a case; it notes what is right where that is known.
+
+    Args:
+        case: The case.
+        wanted: The invocation.
+        what: What else is special about the run, as the names of cases have it.
+
+    Raises:
+        ArgumentError: There is no such element or invocation, or no such configuration.
+    """
+    views = [cases.VIEWS[one] for one in what if one in cases.VIEWS]
+    views += [cases.as_one_row] if case.what == "broadcast" else []
+    with _run_as(case.sample.kernel, what), use_backend("simulator"):
+        make = views[0] if views else tensor
+        call = called(call_of(case.sample), [make(one) for one in case.arrays])
     at: Any = wanted.at or None
     # nothing where there is no kernel on cpu, or it refuses the case
     right = faults.attempted(lambda: case.exact, []) if wanted.is_element else []

@@ -56,6 +56,7 @@ portable warning subgroup-width         subgroup functions without a look at the
 portable warning unfolded-grid          an index that leaves out the second axis of the grid
 portable error   over-grid-limit        more workgroups than devices run, for tensors that are small
 portable note    grid-limit             more workgroups along an axis than devices run
+portable warning shared-binding         two variables of one binding, which other compilers refuse
 portable warning endless-loop           a loop that nothing ends
 portable warning loop-budget            more rounds than software adapters run
 portable warning unset-workgroup-memory workgroup memory that is read before it is written
@@ -77,7 +78,7 @@ right    warning nan-compared           NaN of which comparisons decide what bec
 right    warning nan-of-infinities      infinity where the CPU kernel's infinities cancel to NaN
 right    warning zero-sign              a zero of the other sign, or what follows from one
 right    error   wrong-dtype            values outside of the bound for another dtype it claims
-right    error   stated-dtype           a dtype that dtypes= names and that does not compile
+right    error   stated-dtype           a dtype that dtypes= names and that one backend refuses
 right    warning claimed-dtype          a dtype that coverage() claims and that does not compile
 right    error   wrong-fused            other bits where the kernel shares a dispatch with maps
 right    error   wrong-captured         other bits where the kernel is replayed

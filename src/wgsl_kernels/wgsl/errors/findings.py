@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.wgsl.errors.finding_codes import CODES
+from wgsl_kernels.wgsl.errors.notebook import shown_file
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.finding_codes import Code, Section, Severity
@@ -60,10 +61,13 @@ class Finding:
 
     @property
     def place(self) -> str:
-        """``file:line:column`` as editors read it, "" without a place."""
+        """``file:line:column`` as editors read it, "" without a place.
+
+        A file below the working directory is relative to that.
+        """
         if not self.file:
             return ""
-        parts = [self.file, self.line, self.column]
+        parts = [shown_file(self.file), self.line, self.column]
         return ":".join(str(one) for one in parts if one)
 
     @property
@@ -111,7 +115,7 @@ class Finding:
             "severity": self.severity,
             "words": self.words,
             "kernel": self.kernel,
-            "file": self.file,
+            "file": shown_file(self.file),
             "line": self.line,
             "column": self.column,
             "span": self.span,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,17 @@ def name_of(file: str) -> str:
     shell = _shell()
     named = None if shell is None else shell.compile.format_code_name(file)
     return file if named is None else str(named[1])
+
+
+def shown_file(file: str) -> str:
+    """Return a file as places name it: relative to the working directory where it is below."""
+    if is_cell(file) or not Path(file).is_absolute():
+        return name_of(file)
+    try:
+        near = os.path.relpath(file)
+    except (ValueError, OSError):  # on another drive; or there is no working directory any more
+        return file
+    return file if near.startswith("..") else near
 
 
 def folder_of(file: str) -> Path:

@@ -8,6 +8,7 @@ from wgsl_kernels.wgsl.lint.hazards import hazard_remarks, overflow_remarks
 from wgsl_kernels.wgsl.lint.loops import loop_remarks
 from wgsl_kernels.wgsl.lint.memory import memory_remarks
 from wgsl_kernels.wgsl.lint.portability import (
+    binding_remarks,
     grid_remarks,
     name_remarks,
     subgroup_remarks,
@@ -40,6 +41,7 @@ def lint(text: Text, *, default_grid: bool = False) -> list[Remark]:
         *memory_remarks(module),
         *loop_remarks(module),
         *name_remarks(module),
+        *binding_remarks(module),
         *subgroup_remarks(module),
         *(grid_remarks(module) if default_grid else ()),
     ]

@@ -33,6 +33,34 @@ def name_remarks(module: tree.Module) -> Iterator[Remark]:
             yield Remark("reserved-word", words, symbol.ident.span)
 
 
+def binding_remarks(module: tree.Module) -> Iterator[Remark]:
+    """Yield a remark for each variable of a binding that one before has, of one entry point."""
+    if len([*entries_of(module)]) > 1:
+        return  # each may have its own
+    first: dict[tuple[str, str], tree.Var] = {}
+    for one in module.declarations:
+        if not isinstance(one, tree.Var):
+            continue
+        group, number = (_argument(module, one, name) for name in ("group", "binding"))
+        if not group or not number:
+            continue
+        before = first.setdefault((group, number), one)
+        if before is not one:
+            words = (
+                f"@group({group}) @binding({number}) is that of {before.name!r}, too. It runs, as "
+                "tensors are bound by name here, but other compilers refuse the text. Give "
+                f"{one.name!r} another number."
+            )
+            yield Remark("shared-binding", words, one.ident.span)
+
+
+def _argument(module: tree.Module, declared: tree.Var, name: str) -> str:
+    """Return what stands in an attribute, as it is written; empty where there is none."""
+    text = module.text.text
+    found = [one.arguments for one in declared.attributes if one.name == name and one.arguments]
+    return text[found[0][0].begin : found[0][0].end].strip() if found else ""
+
+
 def subgroup_remarks(module: tree.Module) -> Iterator[Remark]:
     """Yield a remark where subgroups are used and nothing asks how many invocations they have."""
     asked = any(

@@ -66,8 +66,6 @@ _MEANT = {
     "and": " Write &&.",
     "or": " Write ||.",
     "not": " Write !.",
-    "fn": " A function stands outside of all others.",
-    "let": " Outside of functions write const.",
     '"': " WGSL has no strings.",
     "'": " WGSL has no strings.",
     "++": " Write it behind the variable, as a statement.",
@@ -114,6 +112,10 @@ class ExpressionParser:
         if self.kinds[at] != END:
             found = self.texts[at]
             hint = _MEANT.get(found, "") or self._meant_before(at)
+            if found == "let" and wanted == "a declaration":
+                hint = " Outside of functions write const."
+            elif found == "fn" and self.texts[at - 1] in (";", "{", "}"):
+                hint = " A function stands outside of all others."
             if wanted == "an assignment" and found.isidentifier() and not hint:
                 hint = " A declaration begins with var, let or const."
             raise WantedError(f"want {wanted}, found {found!r}.{hint}", self.begins[at], "syntax")

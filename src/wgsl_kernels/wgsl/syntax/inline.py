@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import linecache
-import os
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from wgsl_kernels.wgsl.errors.notebook import is_cell, name_of
+from wgsl_kernels.wgsl.errors.notebook import shown_file
 from wgsl_kernels.wgsl.syntax.places import Place, Text
 
 _python_files: dict[str, str] = {}
@@ -74,13 +73,7 @@ class InlineText(Text):
     @functools.cached_property
     def _shown(self) -> str:
         """The file as errors name it: relative to the working directory where it is below."""
-        if is_cell(self.python_file):
-            return name_of(self.python_file)
-        try:
-            near = os.path.relpath(self.python_file)
-        except ValueError:  # on another drive
-            return self.python_file
-        return self.python_file if near.startswith("..") else near
+        return shown_file(self.python_file)
 
     @functools.cached_property
     def _found(self) -> _InlinePosition | None:

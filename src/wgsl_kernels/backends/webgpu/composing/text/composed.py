@@ -11,6 +11,7 @@ from wgsl_kernels.backends.webgpu.composing.text.params import Field, Offer, Pac
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.places import pointed
+from wgsl_kernels.wgsl.syntax.tree import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -263,4 +264,18 @@ class Composed:
 
     @functools.cached_property
     def _packer(self) -> Packer:
-        return Packer(self.kernel, self.fields, self.params_size)
+        return Packer(self.kernel, self.fields, self.params_size, self._at_field)
+
+    def _at_field(self, name: str, words: str) -> str:
+        """Return words about a field of the parameters, led by where a user wrote it."""
+        from wgsl_kernels.wgsl.syntax.parser import parse
+        from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+
+        composed = self.source_map.composed
+        for one in parse(composed).declarations:
+            for member in one.fields if isinstance(one, Struct) else ():
+                at = composed.place(member.ident.span.begin)
+                text, place = self.source_map.origin(at.line, at.column)
+                if member.name == name and place.file != COMPOSED and not is_ours(place.file):
+                    return pointed(text, place, words, len(name))
+        return words

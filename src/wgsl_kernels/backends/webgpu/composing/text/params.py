@@ -13,11 +13,13 @@ from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _WORD = 0xFFFFFFFF
 _INFINITY = 0x7F800000
 _SIGN = 0x80000000
+FIELD = "shader field "
+"""How words begin about what a field of the parameters is given."""
 _RANGES = {"u32": (0, _WORD), "i32": (-(1 << 31), (1 << 31) - 1)}
 
 
@@ -67,10 +69,23 @@ class Field:
 
 
 class Packer:
-    """The packing plan of one shader, made ready so that a call costs a few microseconds."""
+    """The packing plan of one shader, made ready so that a call costs a few microseconds.
 
-    def __init__(self, kernel: str, fields: Sequence[Field], size: int) -> None:
-        self._kernel = kernel
+    Args:
+        kernel: The kernel's name, for errors.
+        fields: What is packed.
+        size: Bytes of the block.
+        point: Leads words about the field of a name by where the author wrote it.
+    """
+
+    def __init__(
+        self,
+        kernel: str,
+        fields: Sequence[Field],
+        size: int,
+        point: Callable[[str, str], str] = lambda _, words: words,
+    ) -> None:
+        self._kernel, self._point = kernel, point
         self._words = struct.Struct(f"<{size // 4}I")
         self._blank = [0] * (size // 4)
         self._plan: list[tuple[str, int, int, int, Field]] = []
@@ -133,16 +148,17 @@ class Packer:
         numbers = _sequence(value)
         if len(numbers) > field.slots:
             listed = ", ".join(str(number) for number in numbers)
-            raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' has room for {field.slots} numbers; "
-                f"{field.offer.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank."
+            raise self._wrong(
+                field,
+                f"has room for {field.slots} numbers; "
+                f"{field.offer.fact} is [{listed}]. Use array<vec4<u32>, 2> for any rank.",
             )
         if field.offer.is_complex and len(numbers) == 1:
             return (*numbers, 0)
         if field.offer.is_exact and len(numbers) < field.slots:
-            raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' is a vector; {field.offer.fact} is "
-                f"{value!r}; want {field.slots} numbers."
+            raise self._wrong(
+                field,
+                f"is a vector; {field.offer.fact} is {value!r}; want {field.slots} numbers.",
             )
         return numbers
 
@@ -152,28 +168,30 @@ class Packer:
         if is_float:
             return float_bits(value)
         if type(value) is not int and (not np.isfinite(value) or int(value) != value):
-            raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' is a whole number; "
-                f"{field.offer.fact} is {number!r}."
+            raise self._wrong(
+                field,
+                f"is a whole number; {field.offer.fact} is {number!r}.",
             )
         low, high = field.bounds
         if low <= value <= high:
             return int(value) & _WORD
         if not field.offer.is_bounded:
-            raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' has 32 bits; "
-                f"{field.offer.fact} is {number}."
-            )
-        raise ShaderError(
-            f"{self._kernel}: shader field '{field.name}' is {field.scalar}; {field.offer.fact} is "
-            f"{number}; want {low} to {high}."
+            raise self._wrong(field, f"has 32 bits; {field.offer.fact} is {number}.")
+        raise self._wrong(
+            field,
+            f"is {field.scalar}; {field.offer.fact} is {number}; want {low} to {high}.",
         )
+
+    def _wrong(self, field: Field, words: str) -> ShaderError:
+        about = f"{FIELD}'{field.name}' {words}"
+        return ShaderError(f"{self._kernel}: {self._point(field.name, about)}")
 
     def _number(self, field: Field, number: Any) -> Any:
         if not isinstance(number, (int, float, complex, np.generic)):
-            raise ShaderError(
-                f"{self._kernel}: shader field '{field.name}' is a number; {field.offer.fact} is "
-                f"{shown(number)}. Return the field from params=."
+            raise self._wrong(
+                field,
+                f"is a number; {field.offer.fact} is "
+                f"{shown(number)}. Return the field from params=.",
             )
         return number
 
