@@ -12,14 +12,14 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.onnx.saving.tracing import CannotSayError, free_name
+from wgsl_kernels.onnx.saving.tracing import CannotSayError, GraphValue, free_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, GraphValue, TracedCall
+    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, TracedCall
 
     Rule = Callable[[Any, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
 
@@ -153,13 +153,29 @@ class GraphWriter(ABC):
             raise CannotSayError(call.problem)
         self.check(call)
         attrs = _NotedAttrs(call.attrs)
-        names = rule(self, call.inputs, attrs, call.outputs)
+        names = rule(self, self._promoted(call), attrs, call.outputs)
         declared = find_signature(call.kernel)
         optional = {} if declared is None else declared.optional_attrs
         for name in optional.keys() - attrs.read - _SAID_BY_ITSELF:
             if call.attrs[name] != optional[name]:
                 raise CannotSayError(f"with {name}={call.attrs[name]!r}")
         return names
+
+    def _promoted(self, call: TracedCall) -> list[GraphValue | None]:
+        """Return a call's inputs, with those that it promotes in their common dtype.
+
+        A constant keeps the dtype in which it is stored.
+        """
+        found = list(call.inputs)
+        for i, (x, dtype) in enumerate(zip(call.inputs, call.casts, strict=True)):
+            if x is not None and dtype is not None and x.dtype != dtype:
+                found[i] = wide = GraphValue(x.spec.like(dtype=dtype))
+                self._names[wide] = self.cast(self.name(x), dtype, x.dtype)
+        return found
+
+    @abstractmethod
+    def cast(self, name: str, to: Any, given: Any) -> str:
+        """Return a value in a dtype, which it may have already."""
 
     @abstractmethod
     def check(self, call: TracedCall) -> None:

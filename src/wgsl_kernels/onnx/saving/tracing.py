@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from wgsl_kernels.engine.execution.execute import KernelRun
-    from wgsl_kernels.engine.values.dtypes import DTypeName
+    from wgsl_kernels.engine.registry.signature import Signature
+    from wgsl_kernels.engine.values.dtypes import DType, DTypeName
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
@@ -87,6 +88,7 @@ class TracedCall:
     Attributes:
         kernel: Its name.
         inputs: In the signature's order, lists flattened; None where absent.
+        casts: The dtype that each input is promoted to; None where it is none that is promoted.
         attrs: All, the defaults among them.
         outputs: What it gave.
         line: ``file:line`` of the user's that ran it.
@@ -95,6 +97,7 @@ class TracedCall:
 
     kernel: str
     inputs: Sequence[GraphValue | None]
+    casts: Sequence[DType | None]
     attrs: Mapping[str, Any]
     outputs: Sequence[GraphValue]
     line: str
@@ -182,6 +185,7 @@ class _Tracer(EntryObserver):
         inputs = flat(call.inputs)
         depends = any(one is not None and self._depends(one) for one in inputs)
         given = [one if one is None else self.value(one) for one in inputs] if depends else []
+        casts = _casts(declared, call.inputs) if depends else []  # proceeding promotes the inputs
         composed, problem = None, ""
         if depends and _is_widened(call, attrs):
             composed, problem = self._composed(_in_int32(call), call.inputs, given_attrs)
@@ -199,7 +203,7 @@ class _Tracer(EntryObserver):
         elif depends:
             made = [GraphValue(one.spec, made=f"{name} at {line}") for one in outputs]
             self._values |= {y._id: one for y, one in zip(outputs, made, strict=True)}
-            self.calls.append(TracedCall(name, given, attrs, made, line, problem))
+            self.calls.append(TracedCall(name, given, casts, attrs, made, line, problem))
         else:
             self._made |= {one._id: f"{name} at {line}" for one in outputs}
             known = [self._drawn[x._id] for x in inputs if x is not None and x._id in self._drawn]
@@ -264,6 +268,14 @@ class _Tracer(EntryObserver):
             self._values[variable._id] = self._values[value._id]
         elif value._id in self._drawn:
             self._drawn[variable._id] = self._drawn[value._id]
+
+
+def _casts(declared: Signature | None, inputs: Sequence[Any]) -> list[DType | None]:
+    """Return the dtype that each input is promoted to, those of lists one by one."""
+    found = None if declared is None else declared.casts([spec_of(one) for one in inputs])
+    counts = [len(one) if isinstance(one, (tuple, list)) else 1 for one in inputs]
+    each = [None] * len(counts) if found is None else found
+    return [one for one, count in zip(each, counts, strict=True) for _ in range(count)]
 
 
 def _is_widened(call: KernelRun, attrs: Mapping[str, Any]) -> bool:
