@@ -122,6 +122,10 @@ class GraphWriter(ABC):
         """Write ``multiply`` or ``add`` of integers that say lengths."""
 
     @abstractmethod
+    def counted(self, start: int, stop: int, step: int, dtype: Any) -> str:
+        """Write whole numbers from ``start`` to before ``stop``."""
+
+    @abstractmethod
     def repeated(self, array: Array, shape: str) -> str:
         """Write values broadcast to a shape that is computed."""
 
@@ -133,6 +137,7 @@ class GraphWriter(ABC):
                 are named.
         """
         unsaid: dict[str, None] = {}
+        rules = {**rules, "Range": _range}
         for call in self.traced.calls:
             self._call = f"{call.kernel} at {call.line}"
             try:
@@ -252,3 +257,12 @@ class GraphWriter(ABC):
         self._names = {x: constants.get(name, name) for x, name in self._names.items()}
         for name in constants:
             del self.constants[name]
+
+
+def _range(w: GraphWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Any) -> list[str]:
+    """Write what is counted up to a length that may vary; else it is a constant."""
+    start, step = attrs["start"], attrs["step"]
+    if start % 1 or step % 1:
+        raise CannotSayError("of fractions")
+    first, gap = int(start), int(step)
+    return [w.counted(first, first + gap * ys[0].size, gap, ys[0].dtype)]

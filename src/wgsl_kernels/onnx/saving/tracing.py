@@ -38,6 +38,8 @@ _NUMBERED = re.compile(r"variable_\d+")
 
 
 _DRAWING = frozenset({"Multinomial", "RandomNormal", "RandomUniform"})
+OF_LENGTHS = frozenset({"Range", "Slice", "StridedSlice"})
+"""Kernels that may depend on a length of the inputs where they depend on no values of them."""
 
 
 class CannotSayError(Exception):
@@ -125,6 +127,7 @@ def trace(
     given: Mapping[str, Tensor],
     rules: Container[str],
     compositions: Mapping[str, Composition],
+    computed: Container[str] = (),
 ) -> FunctionTrace:
     """Run a function and return what it does.
 
@@ -135,12 +138,13 @@ def trace(
         rules: The kernels that the format can say.
         compositions: By name of a kernel that it cannot: a function that does the same by other
             kernels, called with the kernel's inputs and its attributes by name.
+        computed: Kernels that are noted though they depend on no input.
 
     Raises:
         ArgumentError: ``f`` gives something else than tensors; or it reads values that depend on
             its inputs, so that another run might do something else; or it draws random numbers.
     """
-    tracer = _Tracer(caller, given, rules, compositions)
+    tracer = _Tracer(caller, given, rules, compositions, computed)
     with context.intercepted(tracer):
         found = f(**given)
     if tracer.read:
@@ -165,6 +169,7 @@ class _Tracer(EntryObserver):
         given: Mapping[str, Tensor],
         rules: Container[str],
         compositions: Mapping[str, Composition],
+        computed: Container[str],
     ) -> None:
         self.calls: list[TracedCall] = []
         self.read = ""
@@ -172,6 +177,7 @@ class _Tracer(EntryObserver):
         self._drawn: dict[int, str] = {}
         self._rules = rules
         self._compositions = compositions
+        self._computed = computed
         self._values = {one._id: GraphValue(one.spec) for one in given.values()}
         self._made: dict[int, str] = {}
         self._names: dict[int, str] = {}
@@ -184,6 +190,8 @@ class _Tracer(EntryObserver):
         attrs = {**({} if declared is None else declared.attrs), **given_attrs}
         inputs = flat(call.inputs)
         depends = any(one is not None and self._depends(one) for one in inputs)
+        if name in self._computed:
+            depends = depends or not any(one._id in self._drawn for one in inputs)
         given = [one if one is None else self.value(one) for one in inputs] if depends else []
         casts = _casts(declared, call.inputs) if depends else []  # proceeding promotes the inputs
         composed, problem = None, ""
