@@ -10,8 +10,9 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.execution.execute import dispatch, spec_of, widened
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.registry.signature import find_signature
@@ -119,6 +120,24 @@ class FunctionTrace:
     inputs: Mapping[str, GraphValue]
     outputs: Mapping[str, GraphValue]
     calls: Sequence[TracedCall]
+
+
+def example_tensors(caller: str, given: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return a tensor of each example.
+
+    Raises:
+        WgslKernelsError: One makes no tensor, as a tree of tensors does not.
+    """
+    found = {}
+    for name, value in given.items():
+        try:
+            found[name] = tensor(value)
+        except WgslKernelsError as error:
+            raise type(error)(
+                f"{caller}: the example {name!r} is a {type(value).__name__}; want a tensor or an "
+                f"array. Give each tensor of a tree under a name, and make the tree in f. ({error})"
+            ) from error
+    return found
 
 
 def trace(

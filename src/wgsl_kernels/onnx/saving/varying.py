@@ -20,7 +20,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError, Wg
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.attributes import examples
 from wgsl_kernels.onnx.saving.reshapes import without_reshapes
-from wgsl_kernels.onnx.saving.tracing import OF_LENGTHS, trace
+from wgsl_kernels.onnx.saving.tracing import OF_LENGTHS, example_tensors, trace
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def write_function(
         ArgumentError: A kernel cannot be said, or something depends on such a length in another way
             than a graph can: the kernel and the line are named.
     """
-    found = examples(target.caller, f, inputs)
-    given = {name: tensor(value) for name, value in found.items()}
+    given = example_tensors(target.caller, examples(target.caller, f, inputs))
     axes = _Axes.of(target.caller, given, dynamic_axes)
     refused: list[ArgumentError] = []
     with kept_as_before():
