@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from distributed import Client, WorkerPlugin
+from tests.dask import programs
 from tests.dask.clusters import cluster_of
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
 from wgsl_kernels.bench.parity.certify import certify
 from wgsl_kernels.bench.parity.differences import differences
+from wgsl_kernels.dask import WorkerSetup
 from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.dask.farm import parity
 from wgsl_kernels.testing import Sample, add_samples
@@ -30,6 +32,14 @@ pytestmark = [
 ]
 
 THREE = ("Exp", "Relu", "Softmax")
+OF_WORKERS = """
+import wgsl_kernels as wk
+from wgsl_kernels.testing import Sample, add_samples
+
+wk.signature("OfWorkers")(lambda x, /: x.like())
+wk.wgsl_kernel("OfWorkers", "fn op(x: f32) -> f32 { return 3.0 * x; }", cpu="derive")
+add_samples("OfWorkers", Sample("OfWorkers", lambda x: wk.run("OfWorkers", x), ((2, 3),)))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -45,6 +55,23 @@ def test_workers_of_one_kind_share_a_record_which_is_that_of_this_process(client
     assert report.passed
     assert {one.kernel for one in record.certificates} == set(THREE)
     assert differences(record, certify(THREE)) == []
+
+
+def test_a_kernel_of_a_module_that_the_workers_have_is_certified(
+    client: Client, tmp_path: Path
+) -> None:
+    (tmp_path / "kernels_of_workers.py").write_text(OF_WORKERS)
+    client.run(programs.add_folder, str(tmp_path))
+    with pytest.raises(
+        wk.KernelNotFound, match=r"'OfWorkers' has no samples.*WorkerSetup\(modules="
+    ):
+        parity(client, ["OfWorkers"])
+    client.register_plugin(WorkerSetup(modules=["kernels_of_workers"]))
+
+    report = parity(client, ["OfWorkers"])
+
+    assert report.passed
+    assert {one.kernel for record in report.records for one in record.certificates} == {"OfWorkers"}
 
 
 def test_the_command_runs_on_a_cluster_and_verifies_there(client: Client, tmp_path: Path) -> None:
@@ -97,8 +124,3 @@ def test_a_cluster_without_workers_is_refused(client: Client) -> None:
 
     with pytest.raises(wk.ArgumentError, match=r"the cluster has no workers; want at least one\."):
         parity(client, THREE)
-
-
-def test_the_samples_are_read_before_any_worker_is_asked() -> None:
-    with pytest.raises(wk.KernelNotFound, match="'Nope' has no samples"):
-        parity(None, ["Nope"])  # type: ignore[arg-type]  # it is not asked

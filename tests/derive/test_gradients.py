@@ -340,3 +340,22 @@ def test_an_edited_file_gives_another_gradient(tmp_path: Any) -> None:
     for backend in ("cpu", "webgpu"):
         with wk.use_backend(backend):
             assert slope(wk.tensor([3.0])).tolist() == [27.0]
+
+
+SWISH = {
+    "a function of the library": "x * safe_sigmoid(1.5 * x)",
+    "a branch that is not taken": "select(x / (1.0 + exp(-1.5 * x)), 0.0, x < -55.0)",
+    "a value that stays small": "x * select(exp(-abs(1.5 * x)), 1.0, x >= 0.0)"
+    " / (1.0 + exp(-abs(1.5 * x)))",
+}
+
+
+@pytest.mark.parametrize("how", SWISH)
+def test_a_slope_is_right_where_another_form_overflows(how: str, backend: str) -> None:
+    head = "import wgsl_kernels::lib::logistic::safe_sigmoid;\n" if "library" in how else ""
+    f = register(f"{head}fn op(x: f32) -> f32 {{ return {SWISH[how]}; }}")
+    x = np.array([-1000.0, -100.0, -60.0, -50.0, -1.0, 0.0, 2.0, 100.0])
+    gate = 1.0 / (1.0 + np.exp(np.minimum(-1.5 * x, 700.0)))
+    with wk.use_backend(backend):
+        found = wk.grad(lambda x: wk.sum(f(x)))(wk.tensor(x.astype(np.float32))).numpy()
+    np.testing.assert_allclose(found, gate + 1.5 * x * gate * (1.0 - gate), rtol=1e-5, atol=1e-30)

@@ -90,6 +90,24 @@ def test_a_kernel_on_another_backend_is_told() -> None:
         assert fast(wk.tensor([2.0])).tolist() == [3.0]
 
 
+def test_a_tensor_that_was_on_another_backend_before_is_a_constant() -> None:
+    with wk.use_backend("cpu"):
+        weights = wk.tensor(np.arange(6, dtype=np.float32).reshape(2, 3))
+        one = wk.tensor(2.0)
+    fast = wk.capture(lambda x: wk.relu(x @ weights) * one)
+    for k in range(4):
+        x = np.array([[1.0, -k]], np.float32)
+        assert fast(wk.tensor(x)).tolist() == (np.maximum(x @ weights.numpy(), 0) * 2).tolist()
+    assert fast.why is None
+
+    def makes(x: wk.Tensor) -> wk.Tensor:
+        with wk.use_backend("cpu"):
+            made = weights + 1.0
+        return x @ made
+
+    says_why(makes, wk.tensor([[1.0, 2.0]]), match="it uses a tensor of backend 'cpu' at")
+
+
 def test_a_tape_around_gets_its_gradient() -> None:
     fast = wk.capture(lambda x: wk.sum(x * x))
     x = wk.tensor([1.0, 2.0])

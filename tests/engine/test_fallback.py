@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.observe.coverage import coverage
 
 if TYPE_CHECKING:
@@ -88,3 +89,15 @@ def test_a_dtype_that_a_shader_does_not_take_falls_back() -> None:
     assert run(wk.tensor([1.0])).backend == "webgpu"
     with wk.config.using(fallback="silent"):
         assert run(wk.tensor([1])).backend == "cpu"
+
+
+def test_a_dtype_that_the_backend_lacks_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    driver = find_driver("webgpu")
+    wk.wgsl_kernel("CpuOnly", "fn op(x: T) -> T {\n  return x;\n}", dtypes=["float32", "float16"])
+    x = wk.tensor([1.0], dtype="float16")
+    monkeypatch.setattr(driver, "supports", lambda dtype: dtype != "float16")
+    with pytest.warns(wk.FallbackWarning, match="CpuOnly: backend 'webgpu' has no float16 here; "):
+        assert run(x).backend == "cpu"
+    words = r"CpuOnly: backend 'webgpu' has no float16 here\."
+    with wk.config.using(fallback="error"), pytest.raises(wk.KernelNotFound, match=words):
+        run(x)

@@ -242,3 +242,36 @@ def test_a_shape_that_is_there_at_one_length_alone_is_written(f: Any, tmp_path: 
     wk.onnx.save(f, file, {"x": floats(3, 3)}, dynamic_axes=BATCH)
     for other in (3, 6):
         gives_the_same(f, file, floats(other, 3))
+
+
+TABLE = wk.variable(floats(9, 4), name="places")
+TURNED = wk.nn.multi_head_attention(4, 2)
+OF_PLACES: dict[str, Any] = {
+    "a layer that turns": lambda x: TURNED(x, causal=True, rotary=wk.rotary_angles(9, 2)),
+    "a part of a table": lambda x: x + TABLE[: x.shape[1]],
+    "rows of a table": lambda x: x * wk.take(TABLE, wk.arange(x.shape[1] - 1, -1, -1), axis=0),
+    "numbers": lambda x: x + wk.cos(wk.arange(2.0, 2.0 + 3 * x.shape[1], 3.0))[:, None],
+}
+
+
+@pytest.mark.parametrize("case", OF_PLACES)
+def test_what_is_made_for_each_place_is_computed(case: str, tmp_path: Path) -> None:
+    f, file, axes = OF_PLACES[case], tmp_path / "f.onnx", {"x": {0: "batch", 1: "steps"}}
+    wk.onnx.save(f, file, {"x": floats(2, 3, 4)}, dynamic_axes=axes)
+    for lengths in ((1, 1), (2, 3), (3, 9)):
+        gives_the_same(f, file, floats(*lengths, 4))
+    if "layer" in case:  # its mask is one of [steps, steps]
+        return
+    wk.tfjs.save_graph_model(f, tmp_path / "f", {"x": floats(2, 3, 4)}, dynamic_axes=axes)
+    x = floats(3, 9, 4)
+    (found,) = wk.tfjs.load_graph_model(tmp_path / "f" / "model.json").numpy(x=x)
+    np.testing.assert_allclose(found, f(wk.tensor(x)).numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_made_elsewhere_for_each_place_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    def f(x: Any) -> Any:
+        return x + np.arange(x.shape[0], dtype=np.float32)
+
+    words = rf"Add{LINE}: a constant is \[0\.0, 1\.0\] where .*\. Make it in f by ops, as of wk"
+    with pytest.raises(wk.ArgumentError, match=words):
+        wk.onnx.save(f, tmp_path / "f.onnx", {"x": floats(2)}, dynamic_axes=BATCH)

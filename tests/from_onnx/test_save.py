@@ -238,6 +238,32 @@ def test_examples_are_refused_that_a_function_does_not_take(caller: str, tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("caller", ["save", "save_graph_model"])
+def test_an_example_that_is_a_tree_is_refused_with_what_to_do(caller: str, tmp_path: Path) -> None:
+    layer = wk.nn.multi_head_attention(4, 2)
+    cache = layer.make_cache(batch=1, length=3)
+    x = np.ones((1, 1, 4), np.float32)
+
+    def decoded(x: Any, cache: Any) -> Any:
+        found, after = layer(x, cache=cache)
+        return {"found": found, "keys_after": after.keys, "values_after": after.values}
+
+    words = f"^{caller}: the example 'cache' is a KeyValueCache; .* make the tree in f"
+    with pytest.raises(wk.DTypeError, match=words):
+        WRITERS[caller](decoded, tmp_path, {"x": x, "cache": cache})
+    assert list(tmp_path.iterdir()) == []
+
+    def step(x: Any, keys: Any, values: Any, position: Any) -> Any:
+        return decoded(x, type(cache)(keys, values, position))
+
+    parts = {"keys": cache.keys, "values": cache.values, "position": cache.position}
+    wk.onnx.save(step, tmp_path / "f.onnx", {"x": x, **parts})
+    given = {"x": x, **{name: one.numpy() for name, one in parts.items()}}
+    np.testing.assert_allclose(
+        peer(tmp_path / "f.onnx", given)[0], decoded(x, cache)["found"].numpy(), atol=1e-6
+    )
+
+
 def test_weights_keep_the_names_of_variables(tmp_path: Path) -> None:
     x = np.random.default_rng(2).normal(size=(2, 4)).astype(np.float32)
     first = wk.variable(np.ones((4, 3)), name="c1", dtype="float32")

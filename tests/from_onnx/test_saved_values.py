@@ -242,3 +242,49 @@ def test_files_have_the_types_that_the_version_of_their_operators_has(
                     wrong[kernel, *(str(one.dtype) for one in arrays.values())] = str(error)
     assert wrong == {}
     assert count > 400
+
+
+def _in_two_dtypes() -> Iterator[tuple[Any, dict[str, Any]]]:
+    """Yield samples of kernels of several inputs, with one input of another dtype than the rest."""
+    for kernel in sorted({*RULES, *COMPOSED}):
+        for sample in samples_by_kernel()[kernel]:
+            arrays = {f"x{i}": array for i, array in enumerate(arrays_for(sample))}
+            floats = [name for name, one in arrays.items() if one.dtype == np.float32]
+            for name in floats if len(floats) > 1 else []:
+                for dtype, others in (("float16", "float32"), ("int32", "float16")):
+                    given = {one: arrays[one].astype(others) for one in floats}
+                    yield sample, {**arrays, **given, name: arrays[name].astype(dtype)}
+
+
+def test_operators_have_inputs_of_one_dtype_where_a_kernel_promotes_its_own(tmp_path: Path) -> None:
+    file, wrong, count = tmp_path / "f.onnx", {}, 0
+    with wk.use_backend("cpu"):
+        for sample, arrays in _in_two_dtypes():
+            file.unlink(missing_ok=True)
+            with contextlib.suppress(wk.WgslKernelsError):  # it does not take them, or has no rule
+                wk.onnx.save(functools.partial(called, sample), file, arrays)
+            if file.exists():
+                count += 1
+                try:
+                    onnx.checker.check_model(file, full_check=True)
+                except onnx.shape_inference.InferenceError as error:
+                    kinds = [str(one.dtype) for one in arrays.values()]
+                    wrong[sample.kernel, *kinds] = str(error)
+    assert wrong == {}
+    assert count > 500
+
+
+@pytest.mark.parametrize("wide", ["query", "key", "value"])
+def test_attention_in_two_dtypes_gives_in_onnx_runtime_what_it_gives_here(
+    wide: str, tmp_path: Path
+) -> None:
+    x = np.random.default_rng(5).standard_normal((2, 3, 4)).astype(np.float16)
+    given = dict.fromkeys(("query", "key", "value"), x) | {wide: x.astype(np.float32)}
+    wk.onnx.save(wk.scaled_dot_product_attention, tmp_path / "f.onnx", given)
+    want = wk.scaled_dot_product_attention(*map(wk.tensor, given.values())).numpy()
+    for (found,) in (
+        peer(tmp_path / "f.onnx", given),
+        wk.onnx.load(tmp_path / "f.onnx").numpy(**given),
+    ):
+        assert found.dtype == want.dtype
+        np.testing.assert_allclose(found, want, rtol=1e-5, atol=1e-6)

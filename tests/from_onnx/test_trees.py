@@ -108,3 +108,15 @@ def test_a_range_is_held_to_the_limit_of_memory(kind: int) -> None:
             count(dtype(0), dtype(10_000_000), dtype(1))
         with pytest.raises(wk.ArgumentError, match="delta is 0"):
             count(dtype(0), dtype(1), dtype(0))
+
+
+@pytest.mark.parametrize("is_trained", [False, True])
+def test_a_model_follows_the_backend_in_force_and_is_replayed_there(is_trained: bool) -> None:
+    with wk.use_backend("cpu"):
+        net = wk.onnx.load(network(), trainable=is_trained)
+        want = net(X).numpy()
+    with wk.use_backend("webgpu"):
+        found = [net(X).numpy() for _ in range(3)]
+        assert net._replayed.why is None
+    for one in found:
+        np.testing.assert_allclose(one, want, rtol=1e-4, atol=1e-5)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.testing import all_samples
+from wgsl_kernels.testing.inputs import arrays_for
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 NAN, INF = np.nan, np.inf
 BACKENDS = ["cpu", "webgpu"]
@@ -222,3 +225,40 @@ def test_integers_on_the_host_are_floats_where_a_kernel_wants_floats() -> None:
     assert wk.max_pool(image, 1).dtype == "int32"  # which takes integers
     with pytest.raises(wk.DTypeError, match="Softmax: logits has dtype int32"):
         wk.softmax(wk.tensor([1, 2]))
+
+
+def _of_bools() -> Iterator[tuple[Any, int]]:
+    """Yield a sample of each kernel that takes bools, and which input they are."""
+    seen = set()
+    for sample in all_samples():
+        for place, array in enumerate(arrays_for(sample)):
+            if array.dtype == np.bool_ and (sample.kernel, place) not in seen:
+                seen.add((sample.kernel, place))
+                yield sample, place
+
+
+def test_a_python_bool_beside_tensors_is_a_bool() -> None:
+    assert wk.where(True, wk.tensor([1.5, 2.0]), 0.0).tolist() == [1.5, 2.0]
+    assert np.where(False, wk.tensor([1.5, 2.0]), 0.0).tolist() == [0.0, 0.0]
+    count = 0
+    with wk.use_backend("cpu"):
+        for sample, place in _of_bools():
+            given: list[Any] = [wk.tensor(one) for one in arrays_for(sample)]
+            if len(given) < 2:
+                continue
+            count += 1
+            for value in (True, False):
+                found = []
+                for one in (value, np.bool_(value)):
+                    given[place] = one
+                    with contextlib.suppress(wk.WgslKernelsError, IndexError):
+                        found.append(_arrays(sample.f(*given, **sample.attrs)))
+                assert len(found) in (0, 2), sample
+                for a, b in zip(*found, strict=True) if found else ():
+                    assert a.dtype == b.dtype, sample
+                    np.testing.assert_array_equal(a, b)
+    assert count > 10
+
+
+def _arrays(result: Any) -> list[Any]:
+    return [one.numpy() for one in (result if isinstance(result, (list, tuple)) else [result])]

@@ -120,3 +120,37 @@ def test_zeros_among_other_numbers_keep_them(backend: str) -> None:
     want = [np.maximum(x, y), np.minimum(x, y), np.clip(x, 0.0, 1.0), np.max(x, 0), np.min(x, 1)]
     for one, other in zip(values, want, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+PAIRS: list[Function] = [
+    wk.add, wk.atan2, wk.copysign, wk.divide, wk.floor_divide, wk.hypot, wk.logaddexp, wk.maximum,
+    wk.minimum, wk.multiply, wk.nextafter, wk.pow, wk.prelu, wk.remainder, wk.squared_difference,
+    wk.subtract,
+]  # fmt: skip
+NEAR_AND_FAR = np.array([0.0, 0.5, 1.0, 2.0, 3.0, 100.0, 3e38, np.inf], np.float32)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+@pytest.mark.usefixtures("halves_anywhere")
+def test_the_sign_of_a_zero_of_two_numbers_is_the_same_on_both(dtype: str) -> None:
+    numbers = np.concatenate([NEAR_AND_FAR, -NEAR_AND_FAR])
+    with np.errstate(over="ignore"):
+        grid = [one.astype(dtype).reshape(-1) for one in np.meshgrid(numbers, numbers)]
+    for f in PAIRS:
+        found = []
+        for backend in ("cpu", "webgpu"):
+            with wk.use_backend(backend):
+                found.append(np.asarray(f(*map(wk.tensor, grid))))
+        zeros = (found[0] == 0) & (found[1] == 0)
+        signs = [np.signbit(one[zeros]) for one in found]
+        np.testing.assert_array_equal(signs[0], signs[1], f.__name__)
+
+
+@BACKENDS
+def test_a_pair_has_the_zero_that_its_definition_has(backend: str) -> None:
+    with wk.use_backend(backend):
+        sums = wk.logaddexp([-0.0, -np.inf, -0.0], [-np.inf, -0.0, -3e38]).numpy()
+        for dtype in (np.float32, np.float16):
+            a, b = (np.array(one, dtype) for one in ([0.0, -0.0], [-0.0, 0.0]))
+            np.testing.assert_array_equal(np.signbit(wk.nextafter(a, b).numpy()), [True, False])
+    np.testing.assert_array_equal(np.signbit(sums), False)

@@ -216,6 +216,22 @@ def test_explain_says_what_a_call_does() -> None:
 
 
 @pytest.mark.gpu
+def test_a_kernel_of_given_shapes_takes_attributes() -> None:
+    one = json.loads(run("explain", "Sum", "40x50", "--attr", "axis=0", "--json").output)
+    several = json.loads(run("explain", "Sum", "40x50", "--attr", "axis=(0, 1)", "--json").output)
+    assert [found["dispatches"][0]["bytes_written"] for found in (one, several)] == [200, 4]
+
+    pool = ["MaxPool", "1x4x4x1", "--attr", "strides=2"]
+    size = ["--attr", "filter_size=2", "--attr", "pad=same"]
+    assert "64 bytes in, 16 out" in run("explain", *pool, *size).output
+    for command in ("explain", "show", "step"):
+        assert run(command, *pool, *size).exit_code == 0
+        assert "'filter_size' is missing" in run(command, *pool).output
+        assert "--attr is 'pad'; want a name" in run(command, *pool, "--attr", "pad").output
+        assert "--attr wants the shapes" in run(command, "MaxPool", *size).output
+
+
+@pytest.mark.gpu
 def test_bench_compares_with_an_earlier_run(tmp_path: Path) -> None:
     earlier = tmp_path / "earlier.json"
     (row,) = json.loads(run("bench", "Square", "--most", 1, "--json").output)

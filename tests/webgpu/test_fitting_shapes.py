@@ -83,12 +83,10 @@ def test_the_output_has_the_shape_that_the_form_gives(
         return np.ones(gives, np.float32)
 
     wk.wgsl_kernel("Odd", text, form=form)
-    words = r"Odd: the {} kernel gave shape \[{}\], its signature says \[{}\]\."
+    words = r"Odd: {} gave shape \[{}\], its signature says \[{}\]\."
     shown = [", ".join(map(str, one)) for one in (gives, says)]
-    with (
-        wk.use_backend(backend),
-        pytest.raises(wk.ShapeError, match=words.format(backend, *shown)),
-    ):
+    whose = {"cpu": "the cpu kernel", "webgpu": "its shader"}[backend]
+    with wk.use_backend(backend), pytest.raises(wk.ShapeError, match=words.format(whose, *shown)):
         _run("Odd", _ones(*shape), axis=-1)
 
 
@@ -246,3 +244,37 @@ def test_a_grid_of_nothing_leaves_no_output_unwritten() -> None:
         _run("Grid", _ones(3)).numpy()
     wk.wgsl_kernel("Grid", COPY, groups=lambda: (0,), init={"y": 7}, override=True)
     assert _run("Grid", _ones(3)).numpy().tolist() == [7.0, 7.0, 7.0]
+
+
+MISFITS: dict[str, tuple[str, Any, Any, list[tuple[int, ...]]]] = {
+    "a map that does not broadcast": (MAP, None, None, [(3,), (4,)]),
+    "a map of more than its signature says": (MAP, None, None, [(3,), (2, 3)]),
+    "a reduction that keeps all": (SUM, None, None, [(2, 3)]),
+    "a gate of the shape of what is reduced": (APPLY, None, None, [(2, 3), (2, 3)]),
+    "a scan of two inputs": (SUM, "scan", None, [(3,), (3,)]),
+    "a scan that gives less": (SUM, "scan", (2,), [(3,)]),
+    "a window over a row": (SUM, "window", (1, 1), [(4, 4)]),
+}
+
+
+@pytest.mark.parametrize("case", MISFITS)
+def test_a_kernel_from_one_text_refuses_the_same_in_the_same_words(case: str) -> None:
+    text, form, says, shapes = MISFITS[case]
+
+    def of_one(x: wk.Spec, /, *, axis: int = -1, filter_size: int = 2) -> wk.Spec:
+        return x.like(shape=says)
+
+    def of_two(a: wk.Spec, b: wk.Spec, /, *, axis: int = -1) -> wk.Spec:
+        return a.like(shape=says)
+
+    def of_weights(x: wk.Spec, w: wk.Spec, /, *, axis: int = -1) -> wk.Spec:
+        return x.like(shape=says)
+
+    wk.signature("Twin")(of_one if len(shapes) == 1 else of_weights if text == APPLY else of_two)
+    wk.wgsl_kernel("Twin", text, form=form, cpu="derive")
+    said = []
+    for name in ("cpu", "webgpu"):
+        with wk.use_backend(name), pytest.raises(wk.WgslKernelsError, match=r"^Twin: ") as found:
+            wk.run("Twin", *(_ones(*shape) for shape in shapes)).numpy()
+        said.append(str(found.value))
+    assert said[0] == said[1]

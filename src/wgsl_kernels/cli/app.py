@@ -18,6 +18,9 @@ app = typer.Typer(
 )
 app.add_typer(onnx_app, name="onnx")
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Attrs = Annotated[
+    list[str] | None, typer.Option(help="An attribute of a kernel with given shapes, as axis=1.")
+]
 
 
 def _print_version(asked: bool) -> None:
@@ -183,13 +186,14 @@ def explain_call(
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
+    attr: Attrs = None,
     as_json: Json = False,
 ) -> None:
     """Say what one call does: dispatches, grids, bindings, traffic, what was chosen and why."""
     from wgsl_kernels.cli.explaining import explained, words_of
 
     with telling_errors():
-        found = explained(name, shapes or [], dtype)
+        found = explained(name, shapes or [], dtype, attr or [])
     if as_json:
         print_json(found)
     else:
@@ -302,6 +306,7 @@ def show_program(
         list[str] | None, typer.Argument(help="Of a kernel's inputs, as 64x32.")
     ] = None,
     dtype: Annotated[str, typer.Option(help="Of these inputs.")] = "float32",
+    attr: Attrs = None,
     config: Annotated[str | None, typer.Option(help="The variant that a kernel runs as.")] = None,
     gradient: Annotated[
         str | None, typer.Option(help="An input: print the gradient by it that a map's text gives.")
@@ -320,7 +325,7 @@ def show_program(
             typer.echo(text)
         return
     with telling_errors():
-        seen = shown(name, shapes or [], dtype, config)
+        seen = shown(name, shapes or [], dtype, config, attr or [])
     if as_json:
         print_json({"name": name, "dispatches": lines_of(seen)})
     else:
@@ -348,6 +353,7 @@ def step_through(
     ] = None,
     case: Annotated[str, typer.Option(help="The case of a sample with this in its name.")] = "",
     dtype: Annotated[str, typer.Option(help="Of inputs of the given shapes.")] = "float32",
+    attr: Attrs = None,
     whole: Annotated[
         bool, typer.Option("--whole", help="With all rounds, and the package's own loops.")
     ] = False,
@@ -363,7 +369,7 @@ def step_through(
 
     with telling_errors():
         wanted = asked_for(at, invocation, workgroup, dispatch)
-        trace = traced(target, more or [], dtype, case, wanted)
+        trace = traced(target, more or [], dtype, case, wanted, attr or [])
     to = console()
     if as_json:
         print_json(trace.to_dict())

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 
 
-def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> dict[str, Any]:
+def explained(
+    name: str, shapes: Sequence[str] = (), dtype: str = "float32", attrs: Sequence[str] = ()
+) -> dict[str, Any]:
     """Return what a call does: its dispatches with grid, bindings, traffic, and what was chosen.
 
     Args:
@@ -26,11 +28,12 @@ def explained(name: str, shapes: Sequence[str] = (), dtype: str = "float32") -> 
             ``file.py:Name``: a kernel that the file registers.
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
+        attrs: A kernel's attributes, as ``axis=1``, where its inputs' shapes are given.
 
     Raises:
         ArgumentError, KernelNotFound: See ``show``.
     """
-    f, fusion = called(name, shapes, dtype, "explain")
+    f, fusion = called(name, shapes, dtype, "explain", attrs)
     with (
         use_backend("webgpu"),
         config.using(fusion=fusion, small_ops="device", fallback="error"),

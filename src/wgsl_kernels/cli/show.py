@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import inspect
 import runpy
@@ -52,7 +53,11 @@ RUNS = 2
 
 
 def shown(
-    name: str, shapes: Sequence[str] = (), dtype: str = "float32", config: str | None = None
+    name: str,
+    shapes: Sequence[str] = (),
+    dtype: str = "float32",
+    config: str | None = None,
+    attrs: Sequence[str] = (),
 ) -> Explanation:
     """Return what runs; its ``show()`` has each line of the shaders with its origin.
 
@@ -62,12 +67,13 @@ def shown(
         shapes: Of a kernel's inputs, as ``64x32``; by default those of its first sample.
         dtype: Of these inputs.
         config: The variant that a kernel runs as, instead of the one that would be taken.
+        attrs: A kernel's attributes, as ``axis=1``, where its inputs' shapes are given.
 
     Raises:
         ArgumentError: There is no such function or variant, or a shape is none.
         KernelNotFound: There is no such kernel on the webgpu backend.
     """
-    f, fusion = called(name, shapes, dtype)
+    f, fusion = called(name, shapes, dtype, attrs=attrs)
     with (
         use_backend("webgpu"),
         switches.using(fusion=fusion, small_ops="device", fallback="error"),
@@ -139,7 +145,11 @@ def facts_of(row: DispatchRow) -> dict[str, Any]:
 
 
 def called(
-    name: str, shapes: Sequence[str], dtype: str, command: str = "show"
+    name: str,
+    shapes: Sequence[str],
+    dtype: str,
+    command: str = "show",
+    attrs: Sequence[str] = (),
 ) -> tuple[Callable[[], Any], str]:
     """Return what a name stands for as a function without parameters, and how it is fused.
 
@@ -153,9 +163,9 @@ def called(
     if colon and Path(path).suffix == ".py":
         found = _run(path, command).get(function)
         if found is None and get_kernel(function, "webgpu") is not None:
-            return _kernel(function, shapes, dtype, command), "never"
+            return _kernel(function, shapes, dtype, command, attrs), "never"
         return _without_parameters(found, path, function, command), "always"
-    return _kernel(name, shapes, dtype, command), "never"
+    return _kernel(name, shapes, dtype, command, attrs), "never"
 
 
 def _check_variant(name: str, config: str, f: Callable[[], Any]) -> None:
@@ -215,7 +225,7 @@ def _without_parameters(found: Any, path: str, name: str, command: str) -> Calla
 
 
 def of_shapes(
-    name: str, shapes: Sequence[str], command: str
+    name: str, shapes: Sequence[str], command: str, attrs: Sequence[str] = ()
 ) -> tuple[Callable[..., Any], tuple[Shape, ...]]:
     """Return what runs a kernel on its first inputs, without further ones, and their shapes.
 
@@ -223,9 +233,10 @@ def of_shapes(
         name: The kernel.
         shapes: The inputs' shapes, as ``64x32``.
         command: Its name, for errors.
+        attrs: Its attributes, as ``axis=1``.
 
     Raises:
-        ArgumentError: It has fewer inputs, or a shape is none.
+        ArgumentError: It has fewer inputs, or a shape or an attribute is none.
         KernelNotFound: There is no such kernel on the webgpu backend.
     """
     declared, kernel = find_signature(name), get_kernel(name, "webgpu")
@@ -235,14 +246,34 @@ def of_shapes(
     if len(shapes) > len(names):
         raise ArgumentError(f"{command}: {name} has {len(names)} inputs, {', '.join(names)}.")
 
+    values = dict(_attribute(one, command) for one in attrs)
+
     def f(*xs: Any) -> Any:
-        return run_kernel(name, {**dict.fromkeys(names), **dict(zip(names, xs, strict=False))}, {})
+        given = {**dict.fromkeys(names), **dict(zip(names, xs, strict=False))}
+        return run_kernel(name, given, values)
 
     return f, tuple([parsed_shape(one, command) for one in shapes])
 
 
-def _kernel(name: str, shapes: Sequence[str], dtype: str, command: str) -> Callable[[], Any]:
-    f, sizes = of_shapes(name, shapes, command)
+def _attribute(text: str, command: str) -> tuple[str, Any]:
+    """Return an attribute: its value is a literal of Python, or else a word."""
+    name, mark, value = text.partition("=")
+    if not mark or not name.isidentifier():
+        raise ArgumentError(
+            f"{command}: --attr is {text!r}; want a name and a value, as axis=1 or pad=same."
+        )
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def _kernel(
+    name: str, shapes: Sequence[str], dtype: str, command: str, attrs: Sequence[str]
+) -> Callable[[], Any]:
+    f, sizes = of_shapes(name, shapes, command, attrs)
+    if attrs and not shapes:
+        raise ArgumentError(f"{command}: --attr wants the shapes of the inputs, too, as 64x64.")
     if not shapes:
         return _sampled(name, command)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.modules.files import ENDINGS
 from wgsl_kernels.bench.checking import cases
@@ -52,7 +52,22 @@ def _numbers(what: str, given: str) -> tuple[int, ...] | None:
     return tuple(map(int, parts))
 
 
-def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Wanted) -> Trace:
+class _Given(NamedTuple):
+    """What a kernel is called with: shapes of inputs, their dtype, attributes as ``axis=1``."""
+
+    shapes: Sequence[str]
+    dtype: str
+    attrs: Sequence[str]
+
+
+def traced(
+    target: str,
+    more: Sequence[str],
+    dtype: str,
+    case: str,
+    wanted: Wanted,
+    attrs: Sequence[str] = (),
+) -> Trace:
     """Return the trace that the command asks for.
 
     Args:
@@ -61,6 +76,7 @@ def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Want
         dtype: Of inputs of these shapes.
         case: Part of a case's name; by default the first sample is called.
         wanted: Which invocation.
+        attrs: The kernel's attributes, as ``axis=1``, where shapes are given.
 
     Raises:
         ArgumentError: There is no such file, case, element or invocation.
@@ -68,15 +84,18 @@ def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Want
     """
     shapes = [one for one in more if _SHAPE.fullmatch(one)]
     names = [one for one in more if one not in shapes]
+    if attrs and not shapes:
+        raise ArgumentError("step: --attr wants the shapes of the inputs, too, as 64x64.")
+    given = _Given(shapes, dtype, attrs)
     if Path(target).suffix in ENDINGS:
         _refuse(names)
-        return _of_shader(Path(target), shapes, dtype, wanted)
+        return _of_shader(Path(target), given, wanted)
     path, colon, name = target.rpartition(":")
     if colon and Path(path).suffix == ".py":
         target, names = path, [name, *names]
     if Path(target).suffix != ".py":
         _refuse(names)
-        return _of_kernel(target, shapes, dtype, case, wanted)
+        return _of_kernel(target, given, case, wanted)
     _refuse(names[1:])
     script = KernelScript.at(Path(target), "step")
     script.run()
@@ -87,7 +106,7 @@ def traced(target: str, more: Sequence[str], dtype: str, case: str, wanted: Want
         script.drop()  # the file runs again for its function
         f, _ = called(f"{target}:{name}", (), dtype, "step")
         return stepped(f, at=wanted.at or None, **_invocation(wanted))
-    return _of_kernel(name, shapes, dtype, case, wanted)
+    return _of_kernel(name, given, case, wanted)
 
 
 def _refuse(names: Sequence[str]) -> None:
@@ -112,11 +131,11 @@ def _invocation(wanted: Wanted) -> dict[str, Any]:
     }
 
 
-def _of_kernel(name: str, shapes: Sequence[str], dtype: str, case: str, wanted: Wanted) -> Trace:
+def _of_kernel(name: str, given: _Given, case: str, wanted: Wanted) -> Trace:
     if get_kernel(name, "webgpu") is None:
         raise KernelNotFound(f"step: there is no kernel {name!r} on the webgpu backend.")
-    if shapes:
-        return stepped_case(cases.plain(_shaped(name, shapes, dtype)), wanted)
+    if given.shapes:
+        return stepped_case(cases.plain(_shaped(name, given)), wanted)
     samples = [row for one in samples_of(name) for row in one.rows()]
     if not samples:
         raise ArgumentError(f"step: {name} has no sample; give the shapes of its inputs, as 64x64.")
@@ -124,12 +143,12 @@ def _of_kernel(name: str, shapes: Sequence[str], dtype: str, case: str, wanted: 
     return stepped_case(chosen, wanted, what_else(chosen, case))
 
 
-def _shaped(name: str, shapes: Sequence[str], dtype: str) -> Sample:
+def _shaped(name: str, given: _Given) -> Sample:
     """Return a sample of a kernel with inputs of these shapes; see ``of_shapes``."""
-    return Sample(name, *of_shapes(name, shapes, "step"), dtype)
+    return Sample(name, *of_shapes(name, given.shapes, "step", given.attrs), given.dtype)
 
 
-def _of_shader(path: Path, shapes: Sequence[str], dtype: str, wanted: Wanted) -> Trace:
+def _of_shader(path: Path, given: _Given, wanted: Wanted) -> Trace:
     """Step through a shader file by itself, called as its text allows.
 
     Raises:
@@ -138,8 +157,8 @@ def _of_shader(path: Path, shapes: Sequence[str], dtype: str, wanted: Wanted) ->
     if not path.is_file():
         raise ArgumentError(f"step: there is no file {path}.")
     with registered(path) as name, with_signature(name):
-        if shapes:
-            return stepped_case(cases.plain(_shaped(name, shapes, dtype)), wanted)
+        if given.shapes:
+            return stepped_case(cases.plain(_shaped(name, given)), wanted)
         why: WgslKernelsError | None = None
         for sample in representatives(name):
             try:

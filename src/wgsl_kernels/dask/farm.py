@@ -16,10 +16,10 @@ from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machin
 from wgsl_kernels.bench.parity.differences import ParityReport, joined
 from wgsl_kernels.dask.answers import workers_of
 from wgsl_kernels.dask.arguments import check_client
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from distributed import Client, Future
 
@@ -42,7 +42,8 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
 
     Args:
         client: Of the cluster; each worker has the package, and an adapter.
-        only: The kernels, all that have samples where it is empty.
+        only: The kernels, all that have samples on a worker where it is empty. Those of a module of
+            yours are there by ``WorkerSetup(modules=…)``; this process needs none.
 
     Returns:
         A record per kind of machine: workers whose adapter, driver, system and versions are equal
@@ -50,26 +51,23 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
 
     Raises:
         ArgumentError: There are no workers, or one has no adapter.
-        KernelNotFound: A kernel has no samples.
+        KernelNotFound: A kernel has no samples on a worker.
 
     Example:
         ``parity(client, ["Exp"]).to_json()`` is what ``wgsl-kernels parity --merge`` reads.
     """
     if isinstance(only, str):
         raise ArgumentError(f"parity: only is {only!r}; want a list: [{only!r}].")
-    names = certified_kernels(only)
     check_client("parity", client)
     addresses = _addresses(client)
     if not addresses:
         raise ArgumentError("parity: the cluster has no workers; want at least one.")
-    machines: Any = client.run(machine_in_use, workers=list(addresses.values()), on_error="return")
-    for address, found in machines.items():
-        if isinstance(found, BaseException):
-            raise ArgumentError(f"parity: worker {address}: {found}") from found
-    workers = [_Worker(client, one, machines[at], names) for one, at in addresses.items()]
+    machines = _asked(client, machine_in_use, addresses)
+    names = _asked(client, certified_kernels, addresses, list(only))
+    workers = [_Worker(client, one, machines[at], names[at]) for one, at in addresses.items()]
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
-        shown = bar.add_task("kernels", total=len(names) * len(workers))
+        shown = bar.add_task("kernels", total=sum(map(len, names.values())))
         looked = time.monotonic()
         while busy := [one for one in workers if one.left]:
             futures = [one.future for one in busy if one.future is not None]
@@ -81,6 +79,26 @@ def parity(client: Client, only: Sequence[str] = ()) -> ParityReport:
                 one.go_on(addresses)
             bar.update(shown, completed=sum(len(one.records) for one in workers))
     return joined(record for one in workers for record in one.records)
+
+
+def _asked(
+    client: Client, ask: Callable[..., Any], addresses: Mapping[str, str], *args: Any
+) -> dict[str, Any]:
+    """Return what each worker answers, by address.
+
+    Raises:
+        ArgumentError, KernelNotFound: One cannot say.
+    """
+    found: Any = client.run(ask, *args, workers=list(addresses.values()), on_error="return")
+    for address, one in found.items():
+        if isinstance(one, KernelNotFound):
+            said = str(one).removeprefix("parity: ")
+            raise KernelNotFound(
+                f"parity: worker {address}: {said} WorkerSetup(modules=...) brings a module's."
+            ) from one
+        if isinstance(one, BaseException):
+            raise ArgumentError(f"parity: worker {address}: {one}") from one
+    return dict(found)
 
 
 def _addresses(client: Client) -> dict[str, str]:

@@ -90,6 +90,11 @@ class NodeWriter(GraphWriter):
         """Write a product or a sum of integers."""
         return self.node({"multiply": "Mul", "add": "AddV2"}[kind], [a, b], "int32")
 
+    def counted(self, start: int, stop: int, step: int, dtype: Any) -> str:
+        """Write whole numbers from ``start`` to before ``stop``."""
+        numbers = [self.ints(n) for n in (start, stop, step)]
+        return self.cast(self.emit("Range", numbers, Tidx="DT_INT32"), dtype, "int32")
+
     def repeated(self, array: Array, shape: str) -> str:
         """Write values broadcast to a shape that is computed."""
         return self.node("BroadcastTo", [self.constant(array), shape], array.dtype.name)

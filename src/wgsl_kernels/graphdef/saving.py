@@ -70,7 +70,8 @@ def save_graph_model(
             them, or draws random numbers; or it cannot be said for any length of the dynamic axes,
             and by which line; or it returns something else than tensors, none, or one under the
             name of an input; or a name is none that a node can have; or ``folder`` is no path.
-        DTypeError: An input, output or weight is none of float32, int32 and bool.
+        DTypeError: An input, output or weight is none of float32, int32 and bool, or an example
+            makes no tensor.
         OSError: A file cannot be written.
 
     Source: TensorFlow.js, tf.GraphModel.

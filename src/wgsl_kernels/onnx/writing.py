@@ -52,7 +52,7 @@ def save(
             draws random numbers; or it cannot be said for any length of the dynamic axes, and by
             which line; or it returns something else than tensors, none, or one under the name of an
             input; or ``path`` is no path of a file; or ``onnx`` is missing.
-        DTypeError: A dtype is none that ONNX has here.
+        DTypeError: A dtype is none that ONNX has here, or an example makes no tensor.
         OSError: The file cannot be written.
     """
     with needing_onnx("save"):

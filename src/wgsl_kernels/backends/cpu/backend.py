@@ -128,6 +128,9 @@ class CpuBackend:
         func, takes = kernel.func, kernel.takes
         keywords = {name: value for name, value in attrs.items() if takes is None or name in takes}
         name = kernel.name
+        check = getattr(func, "check_fit", None)  # of what is made of a shader
+        if check is not None and outputs is not None:
+            check(inputs, attrs, outputs, output_names)
         largest = max((spec.nbytes for spec in outputs or ()), default=0)
         single = outputs[0] if outputs is not None and len(outputs) == 1 else None
         shape = None if single is None else single.shape

@@ -12,6 +12,7 @@ from wgsl_kernels.backends.derived.functions import NumpyFunctions
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.walks import PartWalk, forward, gradient
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
+from wgsl_kernels.backends.webgpu.lowering.fit import fitting_call
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.shapes import normalize_axes
@@ -162,6 +163,14 @@ class Rows:
         return np.ascontiguousarray(rows.reshape(self.moved).transpose(self.back))
 
 
+def on_device(inputs: Sequence[Any]) -> list[Any]:
+    """Return specs as a device has them, which has no float64."""
+    return [
+        one.like(dtype="float32") if isinstance(one, Spec) and one.dtype == "float64" else one
+        for one in inputs
+    ]
+
+
 class GradientTwin:
     """The gradient of a shader that combines elements by one input, on NumPy."""
 
@@ -187,6 +196,10 @@ class AccumulationTwin:
     def check(self, dtype: str) -> None:
         """Compile it for a dtype."""
         self._kernel.made(dtype)
+
+    def check_fit(self, inputs: list[Any], *call: Any) -> None:
+        """Refuse what the shader's form does, before anything runs."""
+        fitting_call(self.shader, on_device(inputs), *call)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
         shapes = [one.shape for one in arrays]

@@ -21,7 +21,6 @@ from wgsl_kernels.backends.webgpu.arrays.array import (
 )
 from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, PackedValues, host_bytes
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
-from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.parts import copied
 from wgsl_kernels.backends.webgpu.control.symbolic import lower_function
@@ -32,9 +31,8 @@ from wgsl_kernels.backends.webgpu.devices.device import Device
 from wgsl_kernels.backends.webgpu.devices.lifetime import DeviceCache, abandon
 from wgsl_kernels.backends.webgpu.devices.threads import python_ends
 from wgsl_kernels.backends.webgpu.lowering.copying import COPY_ORIGIN, lower_copy
-from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
+from wgsl_kernels.backends.webgpu.lowering.fit import fitting_call
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
-from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.backends.webgpu.programs.dispatching import fill
 from wgsl_kernels.backends.webgpu.programs.program import Program
 from wgsl_kernels.backends.webgpu.runtime.debugging import Debugging
@@ -302,15 +300,7 @@ class WebGpuBackend:
                     f"{kernel.name}: its output shape is known only after the run; a shader alone "
                     "cannot serve that. Register a function with full control."
                 )
-            form = classify(shader.source, shader.form)
-            names = shader.names()
-            if len(names) != len(inputs):
-                raise ArgumentError(
-                    f"{kernel.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
-                )
-            call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
-            check_fit(form, call, inputs)
-            return ShaderLowering(call, form)
+            return ShaderLowering(*fitting_call(shader, inputs, attrs, outputs, output_names))
 
         host = host_kernel(kernel, inputs, attrs, outputs)
         return KernelLaunch(self, kernel.name, prepare, outputs, host)

@@ -16,7 +16,7 @@ from wgsl_kernels.engine.environment.liveness import is_shared
 from wgsl_kernels.engine.environment.origin import user_line
 from wgsl_kernels.engine.execution.execute import ReplayObserver
 from wgsl_kernels.engine.execution.variables import Variable
-from wgsl_kernels.engine.tensors.tensor import Tensor, made
+from wgsl_kernels.engine.tensors.tensor import Tensor, made, next_id
 from wgsl_kernels.engine.trees.structure import OpaqueError, TreeDefinition, replaced
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ class Trial(VariableWatch):
         self._driver = driver
         self._recording = driver.record(scratch)
         self._leaves = leaves
+        self._begun = next_id()  # what the run makes has later ones
         self._arguments: list[_TensorArgument] = []
         self._inputs: list[_VariableRead] = []
         self._read: dict[int, Tensor] = {}
@@ -118,10 +119,14 @@ class Trial(VariableWatch):
             self.uses.setdefault(key, number)
 
     def crossed(self, tensor: Tensor) -> None:
-        """Give up: what crosses between backends crosses the host."""
-        self._recording.refuse(
-            f"it uses a tensor of backend {tensor._driver.name!r} at {user_line()}"
-        )
+        """Give up on what the run has made: to cross between backends it crosses the host.
+
+        What was there before and comes to this backend is a constant, as others are.
+        """
+        if tensor._driver is self._driver or tensor._id > self._begun:
+            self._recording.refuse(
+                f"it uses a tensor of backend {tensor._driver.name!r} at {user_line()}"
+            )
 
     def run(
         self, f: Callable[[list[Tensor]], Any], *, is_kept: bool = True

@@ -231,14 +231,19 @@ def _kernel_for(
     if cpu is None or (config.fallback == "error" and not strings):
         if kernel is None:
             raise KernelNotFound(registry.not_found_message(name, driver.name))
-        given = ", ".join(sorted(dtypes))
-        raise KernelNotFound(f"{name}: no kernel on backend {driver.name!r} for dtypes {given}.")
+        raise KernelNotFound(f"{name}: {_lacking(driver, dtypes)}.")
     if not strings:
-        what = (
-            f"no kernel on backend {driver.name!r} for these dtypes; it runs on cpu with transfers"
-        )
+        what = f"{_lacking(driver, dtypes)}; it runs on cpu with transfers"
         note_fallback(name, driver.name, what)
     return cpu, find_driver("cpu")
+
+
+def _lacking(driver: Driver, dtypes: set[DType]) -> str:
+    """Say what a backend lacks to run a kernel of these dtypes: one of them, or the kernel."""
+    missing = [one for one in sorted(dtypes) if not driver.supports(one)]
+    if missing:
+        return f"backend {driver.name!r} has no {' and no '.join(missing)} here"
+    return f"no kernel on backend {driver.name!r} for dtypes {', '.join(sorted(dtypes))}"
 
 
 def _serves(

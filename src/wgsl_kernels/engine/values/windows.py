@@ -260,6 +260,17 @@ def _slid(
     return Sliding(shape[0], shape[channels], axes, data_format)
 
 
+def require_images(kernel: str, shape: Shape) -> None:
+    """Refuse a shape over which no window moves.
+
+    Raises:
+        ShapeError: It is none of images.
+    """
+    if len(shape) not in FORMATS:
+        want = "[batch, height, width, channels]"
+        raise ShapeError(f"{kernel}: a window moves over images; x is {show(shape)}; want {want}.")
+
+
 def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
     """Return how a window moves over images [batch, height, width, channels], by its attributes.
 
@@ -277,9 +288,7 @@ def sliding_by(kernel: str, shape: Shape, attrs: Mapping[str, Any]) -> Sliding:
         raise ArgumentError(
             f"{kernel}: a window needs the attribute filter_size: height and width."
         )
-    if len(shape) not in FORMATS:
-        want = "[batch, height, width, channels]"
-        raise ShapeError(f"{kernel}: a window moves over images; x is {show(shape)}; want {want}.")
+    require_images(kernel, shape)
     size, strides = attrs["filter_size"], attrs.get("strides")
     return slide(
         kernel,

@@ -74,24 +74,12 @@ def _map(op: str) -> Rule:
 def _binary(op: str) -> Rule:
     def rule(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
         compares = op in _COMPARISONS
-        wanted = _compared(xs) if compares else "bool" if op in _LOGICAL else str(ys[0].dtype)
+        wanted = str(xs[0].dtype) if compares else "bool" if op in _LOGICAL else str(ys[0].dtype)
         kind = w.computing(op, wanted)
         found = w.emit(op, [w.cast(w.name(x), kind, x.dtype) for x in xs])
         return [found if compares else w.cast(found, wanted, kind)]
 
     return rule
-
-
-def _compared(xs: Values) -> str:
-    """Return the dtype in which numbers are compared."""
-    kinds = {str(x.dtype) for x in xs}
-    if len(kinds) > 1:
-        kinds.discard("bool")
-    if kinds == {"int32", "float32"}:
-        return "float32"
-    if len(kinds) > 1:
-        raise CannotSayError(f"of {xs[0].dtype} and {xs[1].dtype}")
-    return kinds.pop()
 
 
 def _not_equal(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _matmul(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     names = []
     for key, x in zip(("transpose_a", "transpose_b"), xs, strict=False):
-        name = w.cast(w.name(x), ys[0].dtype, x.dtype)
+        name = w.name(x)
         if attrs.get(key):
             name = w.transposed(name, [*range(x.ndim - 2), x.ndim - 1, x.ndim - 2])
         names.append(name)
@@ -31,8 +31,7 @@ def _matmul(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
 
 
 def _einsum(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    names = [w.cast(w.name(x), ys[0].dtype, x.dtype) for x in xs]
-    return [w.emit("Einsum", names, equation=attrs["equation"])]
+    return [w.emit("Einsum", [w.name(x) for x in xs], equation=attrs["equation"])]
 
 
 def _determinant(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:

@@ -106,9 +106,7 @@ def _split(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
 
 
 def _concat(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
-    dtype = ys[0].dtype
-    names = [w.cast(w.name(x), dtype, x.dtype) for x in xs]
-    return [w.emit("Concat", names, axis=int(attrs["axis"]))]
+    return [w.emit("Concat", [w.name(x) for x in xs], axis=int(attrs["axis"]))]
 
 
 def _pack(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:

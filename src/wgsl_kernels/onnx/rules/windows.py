@@ -29,7 +29,7 @@ def activated(w: ModelWriter, x: str, xs: Values, attrs: Attrs) -> str:
     if name == "leakyrelu":
         return w.emit("LeakyRelu", [x], alpha=float(attrs["leakyrelu_alpha"]))
     if name == "relu6":
-        return w.emit("Clip", [x, w.number(0, "float32"), w.number(6, "float32")])
+        return w.emit("Clip", [x, *(w.number(n, xs[0].dtype) for n in (0, 6))])
     if name == "prelu":
         if xs[3].size > 1 and attrs.get("data_format", "NHWC") in ("NCHW", "NCDHW"):
             raise CannotSayError("with slopes for channels that come first")

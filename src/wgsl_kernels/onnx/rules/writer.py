@@ -141,6 +141,10 @@ class ModelWriter(GraphWriter):
         """Write a product or a sum of integers."""
         return self.emit({"multiply": "Mul", "add": "Add"}[kind], [a, b])
 
+    def counted(self, start: int, stop: int, step: int, dtype: Any) -> str:
+        """Write whole numbers from ``start`` to before ``stop``."""
+        return self.cast(self.emit("Range", [self.ints(n) for n in (start, stop, step)]), dtype)
+
     def repeated(self, array: Array, shape: str) -> str:
         """Write values broadcast to a shape that is computed."""
         return self.emit("Expand", [self.constant(array), shape])

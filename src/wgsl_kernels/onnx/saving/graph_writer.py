@@ -12,14 +12,14 @@ import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.onnx.saving.tracing import CannotSayError, free_name
+from wgsl_kernels.onnx.saving.tracing import CannotSayError, GraphValue, free_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import Self
 
     from wgsl_kernels.engine.values.host import Array
-    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, GraphValue, TracedCall
+    from wgsl_kernels.onnx.saving.tracing import FunctionTrace, TracedCall
 
     Rule = Callable[[Any, Sequence[Any], Mapping[str, Any], Sequence[Any]], list[str]]
 
@@ -122,6 +122,10 @@ class GraphWriter(ABC):
         """Write ``multiply`` or ``add`` of integers that say lengths."""
 
     @abstractmethod
+    def counted(self, start: int, stop: int, step: int, dtype: Any) -> str:
+        """Write whole numbers from ``start`` to before ``stop``."""
+
+    @abstractmethod
     def repeated(self, array: Array, shape: str) -> str:
         """Write values broadcast to a shape that is computed."""
 
@@ -133,6 +137,7 @@ class GraphWriter(ABC):
                 are named.
         """
         unsaid: dict[str, None] = {}
+        rules = {**rules, "Range": _range}
         for call in self.traced.calls:
             self._call = f"{call.kernel} at {call.line}"
             try:
@@ -153,13 +158,29 @@ class GraphWriter(ABC):
             raise CannotSayError(call.problem)
         self.check(call)
         attrs = _NotedAttrs(call.attrs)
-        names = rule(self, call.inputs, attrs, call.outputs)
+        names = rule(self, self._promoted(call), attrs, call.outputs)
         declared = find_signature(call.kernel)
         optional = {} if declared is None else declared.optional_attrs
         for name in optional.keys() - attrs.read - _SAID_BY_ITSELF:
             if call.attrs[name] != optional[name]:
                 raise CannotSayError(f"with {name}={call.attrs[name]!r}")
         return names
+
+    def _promoted(self, call: TracedCall) -> list[GraphValue | None]:
+        """Return a call's inputs, with those that it promotes in their common dtype.
+
+        A constant keeps the dtype in which it is stored.
+        """
+        found = list(call.inputs)
+        for i, (x, dtype) in enumerate(zip(call.inputs, call.casts, strict=True)):
+            if x is not None and dtype is not None and x.dtype != dtype:
+                found[i] = wide = GraphValue(x.spec.like(dtype=dtype))
+                self._names[wide] = self.cast(self.name(x), dtype, x.dtype)
+        return found
+
+    @abstractmethod
+    def cast(self, name: str, to: Any, given: Any) -> str:
+        """Return a value in a dtype, which it may have already."""
 
     @abstractmethod
     def check(self, call: TracedCall) -> None:
@@ -236,3 +257,12 @@ class GraphWriter(ABC):
         self._names = {x: constants.get(name, name) for x, name in self._names.items()}
         for name in constants:
             del self.constants[name]
+
+
+def _range(w: GraphWriter, xs: Sequence[Any], attrs: Mapping[str, Any], ys: Any) -> list[str]:
+    """Write what is counted up to a length that may vary; else it is a constant."""
+    start, step = attrs["start"], attrs["step"]
+    if start % 1 or step % 1:
+        raise CannotSayError("of fractions")
+    first, gap = int(start), int(step)
+    return [w.counted(first, first + gap * ys[0].size, gap, ys[0].dtype)]

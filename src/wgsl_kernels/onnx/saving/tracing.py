@@ -10,8 +10,9 @@ import numpy as np
 
 from wgsl_kernels.engine.drivers.backends import default_driver
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import user_line
+from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.execution.execute import dispatch, spec_of, widened
 from wgsl_kernels.engine.execution.variables import Variable
 from wgsl_kernels.engine.registry.signature import find_signature
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from wgsl_kernels.engine.execution.execute import KernelRun
-    from wgsl_kernels.engine.values.dtypes import DTypeName
+    from wgsl_kernels.engine.registry.signature import Signature
+    from wgsl_kernels.engine.values.dtypes import DType, DTypeName
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
@@ -37,6 +39,8 @@ _NUMBERED = re.compile(r"variable_\d+")
 
 
 _DRAWING = frozenset({"Multinomial", "RandomNormal", "RandomUniform"})
+OF_LENGTHS = frozenset({"Range", "Slice", "StridedSlice"})
+"""Kernels that may depend on a length of the inputs where they depend on no values of them."""
 
 
 class CannotSayError(Exception):
@@ -87,6 +91,7 @@ class TracedCall:
     Attributes:
         kernel: Its name.
         inputs: In the signature's order, lists flattened; None where absent.
+        casts: The dtype that each input is promoted to; None where it is none that is promoted.
         attrs: All, the defaults among them.
         outputs: What it gave.
         line: ``file:line`` of the user's that ran it.
@@ -95,6 +100,7 @@ class TracedCall:
 
     kernel: str
     inputs: Sequence[GraphValue | None]
+    casts: Sequence[DType | None]
     attrs: Mapping[str, Any]
     outputs: Sequence[GraphValue]
     line: str
@@ -116,12 +122,31 @@ class FunctionTrace:
     calls: Sequence[TracedCall]
 
 
+def example_tensors(caller: str, given: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Return a tensor of each example.
+
+    Raises:
+        WgslKernelsError: One makes no tensor, as a tree of tensors does not.
+    """
+    found = {}
+    for name, value in given.items():
+        try:
+            found[name] = tensor(value)
+        except WgslKernelsError as error:
+            raise type(error)(
+                f"{caller}: the example {name!r} is a {type(value).__name__}; want a tensor or an "
+                f"array. Give each tensor of a tree under a name, and make the tree in f. ({error})"
+            ) from error
+    return found
+
+
 def trace(
     caller: str,
     f: Callable[..., Any],
     given: Mapping[str, Tensor],
     rules: Container[str],
     compositions: Mapping[str, Composition],
+    computed: Container[str] = (),
 ) -> FunctionTrace:
     """Run a function and return what it does.
 
@@ -132,12 +157,13 @@ def trace(
         rules: The kernels that the format can say.
         compositions: By name of a kernel that it cannot: a function that does the same by other
             kernels, called with the kernel's inputs and its attributes by name.
+        computed: Kernels that are noted though they depend on no input.
 
     Raises:
         ArgumentError: ``f`` gives something else than tensors; or it reads values that depend on
             its inputs, so that another run might do something else; or it draws random numbers.
     """
-    tracer = _Tracer(caller, given, rules, compositions)
+    tracer = _Tracer(caller, given, rules, compositions, computed)
     with context.intercepted(tracer):
         found = f(**given)
     if tracer.read:
@@ -162,6 +188,7 @@ class _Tracer(EntryObserver):
         given: Mapping[str, Tensor],
         rules: Container[str],
         compositions: Mapping[str, Composition],
+        computed: Container[str],
     ) -> None:
         self.calls: list[TracedCall] = []
         self.read = ""
@@ -169,6 +196,7 @@ class _Tracer(EntryObserver):
         self._drawn: dict[int, str] = {}
         self._rules = rules
         self._compositions = compositions
+        self._computed = computed
         self._values = {one._id: GraphValue(one.spec) for one in given.values()}
         self._made: dict[int, str] = {}
         self._names: dict[int, str] = {}
@@ -181,7 +209,10 @@ class _Tracer(EntryObserver):
         attrs = {**({} if declared is None else declared.attrs), **given_attrs}
         inputs = flat(call.inputs)
         depends = any(one is not None and self._depends(one) for one in inputs)
+        if name in self._computed:
+            depends = depends or not any(one._id in self._drawn for one in inputs)
         given = [one if one is None else self.value(one) for one in inputs] if depends else []
+        casts = _casts(declared, call.inputs) if depends else []  # proceeding promotes the inputs
         composed, problem = None, ""
         if depends and _is_widened(call, attrs):
             composed, problem = self._composed(_in_int32(call), call.inputs, given_attrs)
@@ -199,7 +230,7 @@ class _Tracer(EntryObserver):
         elif depends:
             made = [GraphValue(one.spec, made=f"{name} at {line}") for one in outputs]
             self._values |= {y._id: one for y, one in zip(outputs, made, strict=True)}
-            self.calls.append(TracedCall(name, given, attrs, made, line, problem))
+            self.calls.append(TracedCall(name, given, casts, attrs, made, line, problem))
         else:
             self._made |= {one._id: f"{name} at {line}" for one in outputs}
             known = [self._drawn[x._id] for x in inputs if x is not None and x._id in self._drawn]
@@ -264,6 +295,14 @@ class _Tracer(EntryObserver):
             self._values[variable._id] = self._values[value._id]
         elif value._id in self._drawn:
             self._drawn[variable._id] = self._drawn[value._id]
+
+
+def _casts(declared: Signature | None, inputs: Sequence[Any]) -> list[DType | None]:
+    """Return the dtype that each input is promoted to, those of lists one by one."""
+    found = None if declared is None else declared.casts([spec_of(one) for one in inputs])
+    counts = [len(one) if isinstance(one, (tuple, list)) else 1 for one in inputs]
+    each = [None] * len(counts) if found is None else found
+    return [one for one, count in zip(each, counts, strict=True) for _ in range(count)]
 
 
 def _is_widened(call: KernelRun, attrs: Mapping[str, Any]) -> bool:

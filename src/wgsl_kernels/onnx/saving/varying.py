@@ -20,11 +20,11 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError, Wg
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.values.attributes import examples
 from wgsl_kernels.onnx.saving.reshapes import without_reshapes
-from wgsl_kernels.onnx.saving.tracing import trace
+from wgsl_kernels.onnx.saving.tracing import OF_LENGTHS, example_tensors, trace
 from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.engine.values.host import Array
@@ -37,6 +37,9 @@ Dims = tuple["int | str | None", ...]
 """Lengths of axes: a number, the name of one that varies, or None of one that follows from such."""
 MOST_NAMES = 3
 """Lengths that may vary: each doubles the runs."""
+_ATTEMPTS = ((True, frozenset[str]()), (False, frozenset[str]()), (False, OF_LENGTHS))
+"""Whether reshapes are left out, with which all lengths may not have the same calls, and kernels
+that are written though they depend on no input."""
 
 
 @dataclass(frozen=True)
@@ -86,16 +89,16 @@ def write_function(
         ArgumentError: A kernel cannot be said, or something depends on such a length in another way
             than a graph can: the kernel and the line are named.
     """
-    found = examples(target.caller, f, inputs)
-    given = {name: tensor(value) for name, value in found.items()}
+    given = example_tensors(target.caller, examples(target.caller, f, inputs))
     axes = _Axes.of(target.caller, given, dynamic_axes)
+    refused: list[ArgumentError] = []
     with kept_as_before():
-        try:
-            return _written(target, f, given, axes, without_reshapes)
-        except ArgumentError:
-            if not axes.lengths:
-                raise
-        return _written(target, f, given, axes, lambda traced: traced)  # all have the same calls
+        for is_short, computed in _ATTEMPTS if axes.lengths else _ATTEMPTS[:1]:
+            try:
+                return _written(target, f, given, axes, is_short, computed)
+            except ArgumentError as error:
+                refused.append(error)
+    raise refused[:2][-1]
 
 
 def _written(
@@ -103,10 +106,12 @@ def _written(
     f: Callable[..., Any],
     given: Mapping[str, Tensor],
     axes: _Axes,
-    simplified: Callable[[FunctionTrace], FunctionTrace],
+    is_short: bool,
+    computed: Container[str],
 ) -> WrittenGraph:
     def written(at: Mapping[str, Tensor]) -> GraphWriter:
-        traced = simplified(trace(target.caller, f, at, target.rules, target.compositions))
+        traced = trace(target.caller, f, at, target.rules, target.compositions, computed)
+        traced = without_reshapes(traced) if is_short else traced
         return target.writer(traced).write(target.rules, target.caller, target.format)
 
     first = written(given)
@@ -339,7 +344,8 @@ class _Comparison:
         tried = self._axes.to_try()
         pairs = zip(arrays, tried, strict=True)
         other, lengths = next(pair for pair in pairs if not _same(pair[0], arrays[0]))
-        return self._refused(call, f"a constant is {_brief(arrays[0])}", lengths, _brief(other))
+        found = self._refused(call, f"a constant is {_brief(arrays[0])}", lengths, _brief(other))
+        return ArgumentError(f"{found} Make it in f by ops, as of wk.arange, or give it to f.")
 
     def check_parts(self) -> None:
         """Refuse parts of an axis that there cannot be where it has one element.

@@ -93,6 +93,8 @@ def where(condition: TensorLike, x1: TensorLike, x2: TensorLike) -> Tensor:
         >>> where(tensor([True, False]), tensor([1.0, 2.0]), 0.0).numpy()
         array([1., 0.], dtype=float32)
     """
+    if isinstance(condition, bool):  # beside a tensor it would take the dtype of that
+        condition = as_tensor(condition, "bool")
     return run("Select", condition, _beside(x1, x2), _beside(x2, x1))
 
 

@@ -182,7 +182,7 @@ METHODS = {
     "chunk": "x.split(count, axis)",
     "clamp": "x.clip(min, max)",
     "contiguous": "x: every tensor serves every op",
-    "copy": "x: a tensor never changes",
+    "copy": "x: a tensor never changes; x.at[i].set(v) is another, in map_blocks for Dask",
     "copy_": "assign of a variable",
     "copy_to_host_async": "x.numpy()",
     "cpu": "x.to_device('cpu'), or x.numpy()",

@@ -5,21 +5,46 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.text.operands import op_parameters
+from wgsl_kernels.backends.webgpu.composing.text.operands import classify, op_parameters
 from wgsl_kernels.backends.webgpu.declare.slips import refuse_init
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS, known_attrs, reduced_axes
 from wgsl_kernels.backends.webgpu.modules.kernel_source import apply_parameters, is_normalization
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.values.shapes import broadcast, broadcast_shapes, show
+from wgsl_kernels.engine.values.windows import require_images
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.operands import Form
-    from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
+    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.engine.values.spec import Shape, Spec
+
+
+def fitting_call(
+    shader: ShaderKernel,
+    inputs: Sequence[Any],
+    attrs: Mapping[str, Any],
+    outputs: tuple[Spec, ...],
+    output_names: Sequence[str],
+) -> tuple[ShaderCall, Form]:
+    """Return the call of a shader on tensors of these specs, and its form.
+
+    Raises:
+        ShapeError, ArgumentError: They do not fit it, as `check_fit` says.
+    """
+    names = shader.names()
+    if len(names) != len(inputs):
+        raise ArgumentError(
+            f"{shader.name}: got {len(inputs)} inputs; want {', '.join(names) or 'none'}."
+        )
+    form = classify(shader.source, shader.form)
+    call = ShaderCall(shader, tuple(names), attrs, outputs, tuple(output_names))
+    check_fit(form, call, inputs)
+    return call, form
 
 
 def check_fit(form: Form, call: ShaderCall, inputs: Sequence[Any]) -> None:
@@ -65,7 +90,9 @@ def check_fit(form: Form, call: ShaderCall, inputs: Sequence[Any]) -> None:
         elif len(call.names) != 1:
             names = ", ".join(call.names)
             raise ArgumentError(f"{kernel}: its inputs are {names}; a {form} has one.")
-        elif form == "scan" and first.shape != shape:
+        elif form == "window":
+            require_images(kernel, first.shape)
+        elif first.shape != shape:
             raise _other_shape(kernel, first.shape, shape)
 
 
@@ -109,7 +136,7 @@ def _check_apply(call: ShaderCall, given: Mapping[str, Spec], count: int) -> Non
 
 def _other_shape(kernel: str, gave: Shape, says: Shape) -> ShapeError:
     error = ShapeError(
-        f"{kernel}: the webgpu kernel gave shape {show(gave)}, its signature says {show(says)}."
+        f"{kernel}: its shader gave shape {show(gave)}, its signature says {show(says)}."
     )
     error.blames_kernel = True
     return error

@@ -99,7 +99,7 @@ class Operand:
 
 def choose_op(kernel: str, source: Source, dtype: str) -> Function:
     """Return the function that serves ``dtype``: ``op_i32`` and the like before ``op``."""
-    for name in (*VARIANTS[dtype], "op"):
+    for name in (*VARIANTS.get(dtype, ()), "op"):
         if name in source.functions:
             return source.functions[name]
     have = ", ".join(sorted(OP_NAMES & source.functions.keys()))
