@@ -137,6 +137,7 @@ def test_a_text_of_another_process_leads_to_the_authors_places(
     with wk.use_backend("webgpu"):
         rows = wk.explain(lambda: wk.softmax(wk.ones((4, 300)) * 1)).dispatches
     composed: Composed = rows[-1].dispatch.module.composed
+    vars(composed).pop("is_all_ours", None)  # which another test may have asked for before
     again = Composed.unpacked(composed.packed() or (), lambda: composed)
 
     assert again == composed

@@ -11,7 +11,6 @@ from wgsl_kernels.backends.webgpu.composing.text.params import Field, Offer, Pac
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.wgsl.errors.errors import coded
 from wgsl_kernels.wgsl.syntax.places import pointed
-from wgsl_kernels.wgsl.syntax.tree import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -270,6 +269,7 @@ class Composed:
         """Return words about a field of the parameters, led by where a user wrote it."""
         from wgsl_kernels.wgsl.syntax.parser import parse
         from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+        from wgsl_kernels.wgsl.syntax.tree import Struct
 
         composed = self.source_map.composed
         for one in parse(composed).declarations:
