@@ -402,7 +402,8 @@ def test_of_several_loops_the_one_that_does_not_end_is_told() -> None:
 
     assert found is not None
     assert (found.code, found.source.strip()[:24]) == ("runaway-loop", "for (var step = 32u; ste")
-    if find_driver("webgpu").open().policy.ends_loops:  # type: ignore[attr-defined]  # it is that backend
+    driver: Any = find_driver("webgpu")
+    if driver.open().policy.ends_loops:
         report = check_kernel("Tried", [sample], sections=("right",))
         assert [one.place for one in report.findings] == [found.place]
 

@@ -255,6 +255,12 @@ def of_shapes(
     return f, tuple([parsed_shape(one, command) for one in shapes])
 
 
+def refuse_attrs_alone(attrs: Sequence[str], shapes: Sequence[str], command: str) -> None:
+    """Refuse attributes without shapes: a sample has its own."""
+    if attrs and not shapes:
+        raise ArgumentError(f"{command}: --attr wants the shapes of the inputs, too, as 64x64.")
+
+
 def _attribute(text: str, command: str) -> tuple[str, Any]:
     """Return an attribute: its value is a literal of Python, or else a word."""
     name, mark, value = text.partition("=")
@@ -272,8 +278,7 @@ def _kernel(
     name: str, shapes: Sequence[str], dtype: str, command: str, attrs: Sequence[str]
 ) -> Callable[[], Any]:
     f, sizes = of_shapes(name, shapes, command, attrs)
-    if attrs and not shapes:
-        raise ArgumentError(f"{command}: --attr wants the shapes of the inputs, too, as 64x64.")
+    refuse_attrs_alone(attrs, shapes, command)
     if not shapes:
         return _sampled(name, command)
     try:

@@ -12,7 +12,7 @@ from wgsl_kernels.bench.checking.representatives import representatives, with_si
 from wgsl_kernels.bench.checking.unsampled import registered
 from wgsl_kernels.bench.stepping.calls import Wanted, case_named, stepped_case, what_else
 from wgsl_kernels.bench.stepping.step import stepped
-from wgsl_kernels.cli.show import called, of_shapes
+from wgsl_kernels.cli.show import called, of_shapes, refuse_attrs_alone
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound, WgslKernelsError
 from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.testing.program import KernelScript
@@ -84,8 +84,7 @@ def traced(
     """
     shapes = [one for one in more if _SHAPE.fullmatch(one)]
     names = [one for one in more if one not in shapes]
-    if attrs and not shapes:
-        raise ArgumentError("step: --attr wants the shapes of the inputs, too, as 64x64.")
+    refuse_attrs_alone(attrs, shapes, "step")
     given = _Given(shapes, dtype, attrs)
     if Path(target).suffix in ENDINGS:
         _refuse(names)

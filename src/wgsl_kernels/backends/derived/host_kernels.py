@@ -163,12 +163,18 @@ class Rows:
         return np.ascontiguousarray(rows.reshape(self.moved).transpose(self.back))
 
 
-def on_device(inputs: Sequence[Any]) -> list[Any]:
-    """Return specs as a device has them, which has no float64."""
-    return [
-        one.like(dtype="float32") if isinstance(one, Spec) and one.dtype == "float64" else one
-        for one in inputs
-    ]
+class ShaderTwin:
+    """A CPU kernel that is made of a shader, and refuses what that does."""
+
+    shader: ShaderKernel
+
+    def check_fit(self, inputs: Sequence[Any], *call: Any) -> None:
+        """Refuse what the shader's form does, before anything runs."""
+        on_device = [  # which has no float64
+            one.like(dtype="float32") if isinstance(one, Spec) and one.dtype == "float64" else one
+            for one in inputs
+        ]
+        fitting_call(self.shader, on_device, *call)
 
 
 class GradientTwin:
@@ -187,7 +193,7 @@ class GradientTwin:
         return rows.to_array(found) if at == 0 else found.sum(axis=0).reshape(arrays[at].shape)
 
 
-class AccumulationTwin:
+class AccumulationTwin(ShaderTwin):
     """The CPU kernel of a shader that combines elements."""
 
     def __init__(self, shader: ShaderKernel) -> None:
@@ -196,10 +202,6 @@ class AccumulationTwin:
     def check(self, dtype: str) -> None:
         """Compile it for a dtype."""
         self._kernel.made(dtype)
-
-    def check_fit(self, inputs: list[Any], *call: Any) -> None:
-        """Refuse what the shader's form does, before anything runs."""
-        fitting_call(self.shader, on_device(inputs), *call)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
         shapes = [one.shape for one in arrays]

@@ -10,12 +10,11 @@ import numpy as np
 from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import common, given_names, in_one_text, op_of
 from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
-from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin, on_device
+from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin, ShaderTwin
 from wgsl_kernels.backends.derived.kernels import KeptByDtype
 from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
-from wgsl_kernels.backends.webgpu.lowering.fit import fitting_call
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 
-class Twin:
+class Twin(ShaderTwin):
     """A CPU kernel made of a shader.
 
     Attributes:
@@ -54,10 +53,6 @@ class Twin:
             if dtype in ("float32", "int32", "bool") and op_of(source, dtype) is not None:
                 self.compiled(dtype)
                 break
-
-    def check_fit(self, inputs: list[Any], *call: Any) -> None:
-        """Refuse what the shader's form does, before anything runs."""
-        fitting_call(self.shader, on_device(inputs), *call)
 
     def compiled(self, dtype: str) -> CompiledMap:
         """Return the functions for a first input of this dtype."""

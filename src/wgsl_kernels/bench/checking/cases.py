@@ -16,10 +16,9 @@ from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.bench.comparison.judging import exact_of
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.execution.creation import tensor
-from wgsl_kernels.engine.execution.execute import spec_of
+from wgsl_kernels.engine.execution.execute import cast_inputs, dispatch, spec_of
 from wgsl_kernels.engine.observe.facade import engine
 from wgsl_kernels.engine.registry.signature import find_signature
-from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.ops.shapes import shape as shape_ops
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import LAYOUTS, arrays_for, call_of, ranges_of, tensors_for
@@ -89,12 +88,10 @@ def _ask_signature(sample: Sample, arrays: Sequence[Array]) -> None:
             return proceed(call)
         specs = [spec_of(one) for one in call.inputs]
         declared.check_inputs(specs)
-        casts = declared.casts(specs) or (None,) * len(specs)
-        fitting = [
-            one if to is None or not isinstance(one, Spec) else one.like(dtype=to)
-            for one, to in zip(specs, casts, strict=True)
-        ]
-        declared.infer(fitting, declared.check_attrs(call.attrs))
+        attrs, casts = declared.check_attrs(call.attrs), declared.casts(specs)
+        if casts is not None:
+            return dispatch(call.name, cast_inputs(call.inputs, casts), call.attrs, call.names)
+        declared.infer(specs, attrs)
         raise _AskedError
 
     with only("cpu", sample), engine().intercept(ask), suppress(_AskedError):

@@ -300,7 +300,7 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         if own.change not in suspected:
             with portable.regridded(subject, own.change):
                 small = judged(subject, own.small, "webgpu", "wrong-where-folded")
-                small = small or _outside(subject, own.small)  # devices drop what lies outside
+                small = small or _outside(subject, own.small)  # devices drop such accesses
             suspected[own.change] = small
         if {one.place for one in suspected[own.change]} <= subject.outside:
             continue
@@ -311,7 +311,7 @@ def folded(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         found = judged(subject, large, "webgpu", "wrong-where-folded")
         found = [portable.of_groups(subject, one) for one in found]
         if not found:
-            found = _only_outside(faults.attempted(lambda: safe.on_device(subject, large), []))  # noqa: B023  called at once
+            found = _outside_on_device(subject, large)
             subject.outside.update(one.place for one in found)
         yield found
         if found:
@@ -415,6 +415,11 @@ def _outside(subject: Subject, case: Case) -> list[Finding]:
         return safe.watched(subject, case)
 
     return _only_outside(faults.attempted(seen, []))
+
+
+def _outside_on_device(subject: Subject, case: Case) -> list[Finding]:
+    """Return its accesses outside of arrays, of a case that is too large to be simulated."""
+    return _only_outside(faults.attempted(lambda: safe.on_device(subject, case), []))
 
 
 def _only_outside(found: Sequence[Finding]) -> list[Finding]:

@@ -91,14 +91,14 @@ def write_function(
     """
     given = example_tensors(target.caller, examples(target.caller, f, inputs))
     axes = _Axes.of(target.caller, given, dynamic_axes)
-    refused: list[ArgumentError] = []
+    refused: Any = None
     with kept_as_before():
         for is_short, computed in _ATTEMPTS if axes.lengths else _ATTEMPTS[:1]:
             try:
                 return _written(target, f, given, axes, is_short, computed)
             except ArgumentError as error:
-                refused.append(error)
-    raise refused[:2][-1]
+                refused = refused if computed else error  # of more kernels it says less
+    raise refused
 
 
 def _written(

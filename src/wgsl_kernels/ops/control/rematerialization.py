@@ -223,8 +223,9 @@ class _AsBefore(Substitution):
             raise _differs(f"{tensor.dtype}{list(tensor.shape)} is read that was not")
         saved = self._reads.found.get(tensor._id)
         # of variables the watch shows what they were, and what the function has assigned since
-        is_itself = saved is None or (isinstance(tensor, Variable) and saved.id == tensor._id)
-        return tensor if is_itself or saved is None else saved.restore()
+        if saved is None or (isinstance(tensor, Variable) and saved.id == tensor._id):
+            return tensor
+        return saved.restore()
 
 
 def _differs(how: str) -> ArgumentError:
