@@ -68,6 +68,7 @@ class Composition:
     """How the text of a dispatch was composed.
 
     Attributes:
+        source: The author's; of a group of maps its first map's.
         inputs: What the composer knows of its inputs.
         attrs: Names of attributes, and of fields that ``params=`` returns.
         epilogue: What may follow in the dispatch.
@@ -98,23 +99,23 @@ class Composition:
                 options=self.options,
             )
 
-        return composed_once(self._key(), make)
+        return _composed_once(self._key(), make)
 
     def _key(self) -> tuple[Any, ...]:
         options = self.options
         groups = tuple([one.key for one in options.before])
-        after = options.after and options.after.key
-        own = replace(options, before=(), after=None)
+        after, maps = options.after and options.after.key, options.maps and options.maps.key
+        own = replace(options, before=(), after=None, maps=None)
         values = tuple(sorted(self.constants))
-        files = self.source.digest
-        return self.kernel, files, self.inputs, self.outputs, self.attrs, own, groups, after, values
+        operands = self.inputs, self.outputs, self.attrs
+        return self.kernel, self.source.digest, *operands, own, groups, after, maps, values
 
 
 _composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary()
 """What programs have, by what it was composed of."""
 
 
-def composed_once(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
+def _composed_once(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
     """Return the text that some program has for a key, or another process had, else a new one."""
     found = _composed.get(key)
     if found is None:
@@ -180,6 +181,7 @@ def build(
     *,
     prologue: frozenset[str] = frozenset(),
     kernels: tuple[str, ...] = (),
+    cut: str = "",
 ) -> Dispatch:
     """Return the dispatch of a composed text.
 
@@ -206,6 +208,7 @@ def build(
         kernels=kernels or (composition.kernel,),
         accepts_prologue=prologue,
         accepts_epilogue=composition.epilogue != "none" and report is None,
+        cut=cut,
         composition=composition,
         bound=bound,
     )

@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 MAP_SLOTS = "templates/map_slots.wesl"
 
 
-def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:
-    tensors = [operand for operand in inputs if operand.access != "value"]
-    return all(o.access == "flat" for o in tensors) and all(
-        o.dtype != "complex64" for o in (*inputs, output)
-    )
-
-
 def add_map(
     composer: Composer, *, vec4: bool, held: Collection[str], in_parts: bool = False
 ) -> Function:
