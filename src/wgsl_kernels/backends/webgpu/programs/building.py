@@ -86,20 +86,23 @@ class Composition:
     notes: tuple[str, ...] = ()
 
     def composed(self) -> Composed:
-        """Return the text, composed anew unless some program has it."""
+        """Return the text that some program has, or another process had, else a new one."""
+        key = self._key()
+        found = _composed.get(key)
+        if found is None:
+            found = _composed[key] = _kept(key, self._made)
+        return found
 
-        def make() -> Composed:
-            return compose(
-                self.kernel,
-                self.source,
-                self.inputs,
-                self.outputs,
-                attrs=self.attrs,
-                constants=dict(self.constants),
-                options=self.options,
-            )
-
-        return _composed_once(self._key(), make)
+    def _made(self) -> Composed:
+        return compose(
+            self.kernel,
+            self.source,
+            self.inputs,
+            self.outputs,
+            attrs=self.attrs,
+            constants=dict(self.constants),
+            options=self.options,
+        )
 
     def _key(self) -> tuple[Any, ...]:
         options = self.options
@@ -113,14 +116,6 @@ class Composition:
 
 _composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary()
 """What programs have, by what it was composed of."""
-
-
-def _composed_once(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
-    """Return the text that some program has for a key, or another process had, else a new one."""
-    found = _composed.get(key)
-    if found is None:
-        found = _composed[key] = _kept(key, make)
-    return found
 
 
 def _kept(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
