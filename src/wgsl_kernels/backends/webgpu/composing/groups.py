@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions, held
-from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS
+from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS, add_item
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated, part_of
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
@@ -107,12 +107,7 @@ def add_group(
     functions = Functions(composer)
     expressions = expressions_of(composer, structure, functions, OWN)
     expressions.across = across
-    values = expressions.compute()
-    for output, number in zip(composer.outputs, structure.outputs, strict=True):
-        expressions.store(output, values[number])
-    slot = "wk_item" if across is None else "wk_item_across"
-    written = functions.written(MAP_SLOTS, slot, expressions.lines, {})
-    composer.assembly.helpers[slot] = lambda: written
+    add_item(expressions, partial(functions.written, MAP_SLOTS, names={}))
     assert functions.start is not None
     return functions.start
 
