@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Choices that give another text.
+    """Choices that give another text. Groups of maps have keys, by which their texts are told.
 
     Attributes:
         form: What the kernel is registered as, where its functions do not tell.
@@ -48,9 +48,9 @@ class Options:
     kept: int = 0
     wide: bool = False
     entry: str | None = None
-    before: tuple[Before, ...] = ()
-    after: After | None = None
-    maps: Structure | None = None
+    before: tuple[Before, ...] = field(default=(), compare=False, repr=False)
+    after: After | None = field(default=None, compare=False, repr=False)
+    maps: Structure | None = field(default=None, compare=False, repr=False)
     across: Across | None = None
 
 

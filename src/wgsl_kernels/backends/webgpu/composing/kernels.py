@@ -18,7 +18,7 @@ from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
 from wgsl_kernels.backends.webgpu.composing.text.instance import MAP, Instance
 from wgsl_kernels.backends.webgpu.composing.text.long_loops import check_loops
 from wgsl_kernels.backends.webgpu.composing.text.operands import Form, Operand, classify
-from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER, prefix_of
+from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER, OWN, prefix_of
 from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.syntax.places import Text
@@ -43,9 +43,12 @@ def compose_kernel(
     options: Options,
 ) -> Composed:
     """Return the shader that runs ``source``; see `composing.compose.compose`."""
-    if options.maps is not None:
-        source = read_alone(_NO_FILE)
-    form: Form = "map" if options.maps is not None else classify(source, options.form)
+    if options.maps is None:
+        form = classify(source, options.form)
+    else:
+        form, source = "map", read_alone(_NO_FILE)
+        inputs = tuple(options.maps.reads(OWN).values())
+        outputs = options.maps.writes(OWN)
     leaves = [
         leaf for one in options.before for leaf in one.structure.reads(prefix_of(one.name)).values()
     ]

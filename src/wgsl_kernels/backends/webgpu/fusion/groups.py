@@ -145,15 +145,12 @@ def _dispatch(
     structure, size = fused.structure, group.nodes[-1].size
     items = -(-size // 4) if structure.vec4 else size
     across = fused.across if adapter.policy.walks_across else None
-    reads, writes = structure.reads(OWN), structure.writes(OWN)
+    kernels = tuple([step.kind.kernel for step in structure.steps])
     loop = map_loop(adapter.policy, vec4=structure.vec4, across=across is not None)
     composition = Composition(
-        structure.label,
+        " + ".join(kernels),
         structure.steps[0].kind.source,
-        tuple(reads.values()),
-        writes,
-        (),
-        Options(loop=loop, maps=structure, across=across),
+        options=Options(loop=loop, maps=structure, across=across),
     )
     composed = composition.composed()
     facts: dict[str, Any] = {OWN + name: value for name, value in fused.facts.items()}
@@ -166,12 +163,13 @@ def _dispatch(
     for step, number in enumerate(part.nodes):
         for name, value in group.nodes[number].op.fixed.items():
             facts[f"{step}.{name}"] = value
+    names = [f"{OWN}l{n}" for n in range(len(part.leaves))]
+    names += [f"{OWN}y{step}" for step in structure.outputs]
     arguments: dict[str, Argument] = {}
-    for one, ref in zip((*reads.values(), *writes), (*part.leaves, *part.outputs), strict=True):
+    for name, ref in zip(names, (*part.leaves, *part.outputs), strict=True):
         array = group.leaves[~ref] if ref < 0 else group.nodes[ref]
-        arguments[one.name] = Argument(
-            array.shape, array.dtype, array.layout, places[ref], one.access == "value"
-        )
-    kernels = tuple([step.kind.kernel for step in structure.steps])
-    bound = Bound(arguments)
+        arguments[name] = Argument(array.shape, array.dtype, array.layout, places[ref])
+    reads = enumerate(structure.leaves)
+    values = [(f"{names[n]}_value", ~part.leaves[n]) for n, one in reads if one.mode == "value"]
+    bound = Bound(arguments, values=tuple(values))
     return build(adapter, composition, composed, grid, bound, facts, kernels=kernels, cut=part.why)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Bound, Composition
     from wgsl_kernels.backends.webgpu.programs.call import ShaderCall
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Grid
-    from wgsl_kernels.engine.values.spec import Spec
 
 _ALIGNED = 256
 """Elements that a binding begins at a multiple of: their bytes are one of ``ALIGNMENT``."""
@@ -75,7 +74,8 @@ def lower_map(
     call.add_facts(facts, arguments)
     # Behind the last element a vec4 has no index that may be reported, and an element whose loops
     # may be ended has all rounds of its invocation.
-    vec4 = not (reports(call.source) or call.checks_loops) and _can_vec4(operands, spec)
+    vec4 = not (views or None in arguments or reports(call.source) or call.checks_loops)
+    vec4 = vec4 and "complex64" not in (spec.dtype, *[one.dtype for one in operands])
     loop = map_loop(adapter.policy, vec4=vec4)
     options = Options(held=tuple([call.names[n] for n in shared]), loop=loop)
     composition = call.composition(operands, facts, options)
@@ -90,14 +90,6 @@ def lower_map(
         grid = fold(-(-items // group)) if call.checks_loops else map_grid(adapter, composed, items)
         found = (build(adapter, composition, composed, grid, bound, facts),)
     return Program(found, (spec,), (0,), (), frozenset(packed))
-
-
-def _can_vec4(inputs: Sequence[Operand], output: Spec) -> bool:
-    return (
-        all(one.access in ("flat", "value") for one in inputs)
-        and output.dtype != "complex64"
-        and all(one.dtype != "complex64" for one in inputs)
-    )
 
 
 def map_loop(policy: Policy, *, vec4: bool, across: bool = False) -> Instance:

@@ -69,7 +69,7 @@ class Composition:
 
     Attributes:
         source: The author's; of a group of maps its first map's.
-        inputs: What the composer knows of its inputs.
+        inputs: What the composer knows of its inputs; nothing of a group's, which knows them.
         attrs: Names of attributes, and of fields that ``params=`` returns.
         epilogue: What may follow in the dispatch.
         notes: Lines that `explain` prints with it.
@@ -77,9 +77,9 @@ class Composition:
 
     kernel: str
     source: Source
-    inputs: tuple[Operand, ...]
-    outputs: tuple[Operand, ...]
-    attrs: tuple[str, ...]
+    inputs: tuple[Operand, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+    attrs: tuple[str, ...] = ()
     options: Options = PLAIN
     constants: tuple[tuple[str, float], ...] = ()
     epilogue: Epilogue = "none"
@@ -106,12 +106,11 @@ class Composition:
 
     def _key(self) -> tuple[Any, ...]:
         options = self.options
-        groups = tuple([one.key for one in options.before])
         after, maps = options.after and options.after.key, options.maps and options.maps.key
-        own = replace(options, before=(), after=None, maps=None)
+        groups = (*[one.key for one in options.before], after, maps)
         values = tuple(sorted(self.constants))
         operands = self.inputs, self.outputs, self.attrs
-        return self.kernel, self.source.digest, *operands, own, groups, after, maps, values
+        return self.kernel, self.source.digest, *operands, options, groups, values
 
 
 _composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary()

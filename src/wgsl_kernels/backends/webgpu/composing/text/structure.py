@@ -118,10 +118,6 @@ class Structure:
         """What is equal where the same maps are done, however the leaves lie."""
         return tuple((step.kind.key, step.operands) for step in self.steps)
 
-    @property
-    def label(self) -> str:
-        return " + ".join(step.kind.kernel for step in self.steps)
-
     def reads(self, prefix: str) -> dict[int, Operand]:
         """Return the leaves, but for what a kernel gives, as operands of the text it is in."""
         return {
