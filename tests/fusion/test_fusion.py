@@ -51,6 +51,19 @@ def labels(f: Callable[[], Any]) -> list[str]:
     return [row.label for row in wk.explain(f).dispatches]
 
 
+@pytest.mark.parametrize("is_software", [False, True])
+def test_maps_alone_and_fused_have_the_loop_that_an_adapter_wants(
+    is_software: bool, follow_rules: Callable[[bool], None]
+) -> None:
+    x = values(64)
+    follow_rules(is_software)
+    bits = 3 if is_software else 31
+    for f in (lambda: wk.exp(x), lambda: wk.exp(x) + 1.0):
+        (row,) = wk.explain(f).dispatches
+        assert row.dispatch is not None
+        assert f"let begin = (number >> {bits}u) * length;" in row.dispatch.module.text
+
+
 def test_a_chain_of_ten_maps_is_one_dispatch() -> None:
     x = values(64, 64)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.adapter.policy import SOFTWARE
-from wgsl_kernels.backends.webgpu.composing.text.instance import MAP, Instance
+from wgsl_kernels.backends.webgpu.adapter.policy import GPU, SOFTWARE
+from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
+from wgsl_kernels.backends.webgpu.lowering.map import map_loop
 from wgsl_kernels.backends.webgpu.lowering.scan import ScanLayout, scan_loop
 from wgsl_kernels.backends.webgpu.lowering.spreads import reduce_loop
 from wgsl_kernels.backends.webgpu.modules.source import shaders_folder
@@ -84,8 +85,8 @@ def _forms() -> Iterator[Instance]:
 
 
 def _maps() -> Iterator[Instance]:
-    for vec4, across in itertools.product(BOTH, BOTH):
-        yield MAP.given(VEC4=vec4, ACROSS=across)
+    for policy, vec4, across in itertools.product((SOFTWARE, GPU), BOTH, BOTH):
+        yield map_loop(policy, vec4=vec4, across=across)
 
 
 def _reductions() -> Iterator[Instance]:

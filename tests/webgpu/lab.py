@@ -165,12 +165,11 @@ def run_map(
     dtypes: Mapping[str, str] | None = None,
     options: Options = Options(),  # noqa: B008  frozen
     check: Callable[[Composed], None] | None = None,
-    run_bits: int = 31,
 ) -> Array:
     """Run a map on arrays (views and broadcasts included) and scalars; return y."""
     operands, arrays = [], {}
     facts: dict[str, Any] = {"y_size": expected.size, "wk_space0": expected.shape, **(attrs or {})}
-    facts |= {"wk_run_bits": run_bits, "wk_first": 0}
+    facts["wk_first"] = 0
     for name, given in inputs.items():
         if not isinstance(given, np.ndarray):
             operands.append(Operand(name, (dtypes or {}).get(name, "float32"), 0, "value"))

@@ -9,6 +9,7 @@ import pytest
 from tests.webgpu.lab import inline, lab, operand, run_map
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
+from wgsl_kernels.backends.webgpu.composing.text.instance import MAP
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand, allowed_dtypes
 from wgsl_kernels.engine.environment.errors import ShaderError
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.gpu
 
 ADD = "fn op(a: T, b: T) -> T { return a + b; }\n"
-VEC4 = Options(vec4=True)
+VEC4 = Options(loop=MAP.given(VEC4=True))
 RNG = np.random.default_rng(7)
 
 
@@ -26,14 +27,12 @@ def floats(*shape: int) -> np.ndarray:
     return RNG.uniform(-2, 2, shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("options", [Options(), VEC4], ids=["scalar", "vec4"])
+@pytest.mark.parametrize("vec4", [False, True], ids=["scalar", "vec4"])
 @pytest.mark.parametrize("size", [1, 3, 4, 5, 255, 1030])
 @pytest.mark.parametrize("run_bits", [3, 31])
-def test_a_unary_map_covers_every_element(size: int, run_bits: int, options: Options) -> None:
-    x = floats(size)
-    y = run_map(
-        "fn op(x: T) -> T { return -x; }\n", {"x": x}, x, options=options, run_bits=run_bits
-    )
+def test_a_unary_map_covers_every_element(size: int, run_bits: int, *, vec4: bool) -> None:
+    x, options = floats(size), Options(loop=MAP.given(VEC4=vec4, RUN_BITS=run_bits))
+    y = run_map("fn op(x: T) -> T { return -x; }\n", {"x": x}, x, options=options)
     np.testing.assert_array_equal(y, -x)
 
 
@@ -58,7 +57,7 @@ def test_binary_maps_broadcast_and_take_views() -> None:
 
 def test_a_row_is_added_to_every_row() -> None:
     a, b = floats(9, 7), floats(7)
-    np.testing.assert_array_equal(run_map(ADD, {"a": a, "b": b}, a + b, options=VEC4), a + b)
+    np.testing.assert_array_equal(run_map(ADD, {"a": a, "b": b}, a + b), a + b)
 
 
 def test_maps_of_rank_six_and_zero() -> None:
@@ -112,7 +111,7 @@ fn op_complex(a: vec2<f32>, b: vec2<f32>) -> vec2<f32> {
 }
 """
     a = (floats(6) + 1j * floats(6)).astype(np.complex64)
-    y = run_map(text, {"a": a, "b": 1 + 2j}, a, dtypes={"b": "complex64"}, options=VEC4)
+    y = run_map(text, {"a": a, "b": 1 + 2j}, a, dtypes={"b": "complex64"})
     np.testing.assert_allclose(y, a * (1 + 2j), rtol=1e-6)
     x = floats(6)
     np.testing.assert_array_equal(run_map(text, {"a": x, "b": x}, x), x * x)
@@ -179,7 +178,7 @@ def test_hold_stops_the_driver_from_folding_the_same_array() -> None:
     )
     assert "let wk_v1 = b[wk_i];" in composed.text
     assert "hold(wk_v1)" in composed.text
-    found = lab().run(composed, {"a": x, "b": x, "y": x}, {"y_size": 4, "wk_run_bits": 31})
+    found = lab().run(composed, {"a": x, "b": x, "y": x}, {"y_size": 4})
     y = np.frombuffer(found["y"], np.float32)
     np.testing.assert_array_equal(np.isnan(y), [True, True, False, False])
 
@@ -215,7 +214,7 @@ def test_maps_of_float16_enable_it_first() -> None:
     assert composed.features == {"shader-f16"}
     assert "alias T = f16;" in composed.text
     if lab().has_f16:
-        facts = {"y_size": 11, "b_value": 1.0, "wk_run_bits": 31}
+        facts = {"y_size": 11, "b_value": 1.0}
         found = lab().run(composed, {"x": x, "y": x}, facts)
         y = np.frombuffer(found["y"], np.float16)[:11]
         np.testing.assert_array_equal(y, x * np.float16(0.5) + np.float16(1))

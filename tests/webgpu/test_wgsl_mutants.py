@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from wgsl_kernels.backends.webgpu.composing.compose import Options, compose
-from wgsl_kernels.backends.webgpu.composing.text.instance import Instance
+from wgsl_kernels.backends.webgpu.composing.text.instance import MAP, Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import (
     Form,
     Operand,
@@ -36,7 +36,7 @@ ODD = (
     "settle", "finish", "lift", "append", "params", "attrs", "hold",
 )  # fmt: skip
 VARIANTS: dict[Form, tuple[Options, ...]] = {
-    "map": (Options(), Options(vec4=True)),
+    "map": (Options(), Options(loop=MAP.given(VEC4=True))),
     "free": (Options(),),
     "reduce": tuple(
         Options(loop=reduce_loop(name, "whole", maps=False), kept=1)

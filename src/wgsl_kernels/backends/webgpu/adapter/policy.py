@@ -158,13 +158,13 @@ class Policy:
         return self._is_software
 
     @property
-    def run_bits(self) -> int:
-        """The logarithm of how many invocations of a map share a run of items.
+    def map_loop(self) -> Mapping[str, bool | int]:
+        """The constants of templates/map.wesl that are the adapter's.
 
-        On a CPU they are the lanes of a vector, which a thread runs to their end before the next
-        ones; on a GPU the whole grid is under way at once.
+        On a CPU the invocations that share a run of items are the lanes of a vector, which a thread
+        runs to their end before the next ones; on a GPU the whole grid is under way at once.
         """
-        return 3 if self._is_software else 31
+        return {"RUN_BITS": 3 if self._is_software else 31}
 
     def map_run(self, items: int, group: int) -> int:
         """Return how many items each invocation of a map takes, in workgroups of ``group``.

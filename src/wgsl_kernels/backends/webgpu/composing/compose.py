@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Choices that give another text.
+    """Choices that give another text. Groups of maps have keys, by which their texts are told.
 
     Attributes:
         form: What the kernel is registered as, where its functions do not tell.
-        vec4: A map moves four elements at a time where it can; see ``Composed.vec4``.
         held: Inputs of a map that are the same array as another: their loads are held.
         in_parts: Whether a map is cut above the binding limit, see ``maps.add_map``.
-        loop: What is around the functions of a reduction, a scan or a window.
+        loop: What is around the functions of a map, a reduction, a scan or a window.
         stage: Which part of it this is.
         kept: How many leading axes of a reduction's input remain.
         entry: A free kernel's entry point, where it has several.
+        maps: What is computed in the place of the source's op: a group of maps.
+        across: The order of its items, where it is another than that of what is written.
     """
 
     form: DeclaredForm | None = None
-    vec4: bool = False
     held: tuple[str, ...] = ()
     in_parts: bool = False
     loop: Instance | None = None
@@ -48,8 +48,10 @@ class Options:
     kept: int = 0
     wide: bool = False
     entry: str | None = None
-    before: tuple[Before, ...] = ()
-    after: After | None = None
+    before: tuple[Before, ...] = field(default=(), compare=False, repr=False)
+    after: After | None = field(default=None, compare=False, repr=False)
+    maps: Structure | None = field(default=None, compare=False, repr=False)
+    across: Across | None = None
 
 
 def compose(
@@ -76,10 +78,3 @@ def compose(
     return compose_kernel(
         kernel, source, inputs, outputs, tuple(attrs), dict(constants or {}), options
     )
-
-
-def compose_group(structure: Structure, *, across: Across | None = None) -> Composed:
-    """Return the shader that computes ``structure``, its items in the order ``across`` if given."""
-    from wgsl_kernels.backends.webgpu.composing import groups
-
-    return groups.compose_group(structure, across=across)

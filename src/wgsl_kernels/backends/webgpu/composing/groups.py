@@ -12,33 +12,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions, held
-from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS
+from wgsl_kernels.backends.webgpu.composing.forms.maps import MAP_SLOTS, add_item
 from wgsl_kernels.backends.webgpu.composing.text.assembly import Assembly, Generated, part_of
-from wgsl_kernels.backends.webgpu.composing.text.binding import bind
 from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.composer import Composer, common_functions
-from wgsl_kernels.backends.webgpu.composing.text.instance import MAP
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
     TENSORS,
     InstanceNames,
     fill_slot,
-    names_of,
-    offers_of,
 )
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES, Operand, choose_op
 from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER, OWN, prefix_of
 from wgsl_kernels.backends.webgpu.composing.text.uniforms import author_fields
 from wgsl_kernels.backends.webgpu.modules.kernel_source import declared_as_vec4
-from wgsl_kernels.backends.webgpu.modules.source import read_alone
 from wgsl_kernels.wgsl.linking.joining import Excerpt, joined, members_of
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
-from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
+from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import Edit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.composing.text.structure import (
         Across,
         After,
@@ -48,25 +42,8 @@ if TYPE_CHECKING:
     )
     from wgsl_kernels.wgsl.linking.joining import Part
     from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
-
-
-def leaves_of(structure: Structure, prefix: str) -> dict[int, Operand]:
-    """Return a group's leaves, but for what a kernel gives, as operands of the text it is in."""
-    return {
-        number: Operand(
-            f"{prefix}l{number}", leaf.dtype, 1, "value" if leaf.mode == "value" else "flat"
-        )
-        for number, leaf in enumerate(structure.leaves)
-        if leaf.mode != "given"
-    }
-
-
-def outputs_of(structure: Structure, prefix: str) -> tuple[Operand, ...]:
-    return tuple(
-        Operand(f"{prefix}y{number}", structure.steps[number].kind.output, 1)
-        for number in structure.outputs
-    )
 
 
 def attach(composer: Composer) -> None:
@@ -109,7 +86,7 @@ def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Ge
         in_parts = not structure.vec4 and declared_as_vec4(composer.source, operand.name)
         place = "wk_i / 4u][wk_i % 4u" if in_parts else "wk_i"
         expressions.lines.append(f"{composer.variable(operand)}[{place}] = wk_given;")
-    for output, number in zip(outputs_of(structure, AFTER), structure.outputs, strict=True):
+    for output, number in zip(structure.writes(AFTER), structure.outputs, strict=True):
         expressions.store(output, values[number])
     slot = "wk_hand_on4" if structure.vec4 else "wk_hand_on"
     names = {slot: "wk_hand_on", "wk_Stored": operand.storage_type}
@@ -119,40 +96,20 @@ def _epilogue_function(composer: Composer, after: After, operand: Operand) -> Ge
 def expressions_of(
     composer: Composer, structure: Structure, functions: Functions, prefix: str
 ) -> GroupExpressions:
-    operands = leaves_of(structure, prefix)
-    return GroupExpressions(structure, composer, operands, functions.add, prefix)
+    reads = structure.reads(prefix)
+    return GroupExpressions(structure, composer, reads, functions.add, prefix)
 
 
-_NO_FILE = Text(COMPOSED, "")
-
-
-def compose_group(structure: Structure, *, across: Across | None = None) -> Composed:
-    """Return the shader that computes ``structure``, its items in the order ``across`` if given."""
-    loop = MAP.given(VEC4=structure.vec4, ACROSS=across is not None)
-    leaves, outputs = leaves_of(structure, OWN), outputs_of(structure, OWN)
-    composer = Composer(
-        structure.label,
-        "map",
-        tuple(leaves.values()),
-        outputs,
-        (),
-        {},
-        Assembly(read_alone(_NO_FILE), names_of(loop)),
-    )
-    composer.assembly.offers |= offers_of(loop)
+def add_group(
+    composer: Composer, structure: Structure, across: Across | None
+) -> tuple[Text, Function]:
+    """Add to ``composer`` the maps of a group; return the first one's file and op."""
     functions = Functions(composer)
     expressions = expressions_of(composer, structure, functions, OWN)
     expressions.across = across
-    values = expressions.compute()
-    for output, number in zip(outputs, structure.outputs, strict=True):
-        expressions.store(output, values[number])
-    slot = "wk_item" if across is None else "wk_item_across"
-    written = functions.written(MAP_SLOTS, slot, expressions.lines, {})
-    composer.assembly.helpers[slot] = lambda: written
+    add_item(expressions, partial(functions.written, MAP_SLOTS, names={}))
     assert functions.start is not None
-    text, op = functions.start
-    entry = names_of(loop).module.functions["main"]
-    return bind(composer, entry, text.origin(op.name_span.begin), vec4=structure.vec4)
+    return functions.start
 
 
 # The functions of the maps in a fused shader: each kind once, under names of its own.

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.backends.webgpu.composing.compose import compose_group
+from wgsl_kernels.backends.webgpu.composing.compose import Options
 from wgsl_kernels.backends.webgpu.composing.text.structure import OWN
 from wgsl_kernels.backends.webgpu.fusion.graph import COST_MAX, TOO_MANY, VIEW, cost_of
-from wgsl_kernels.backends.webgpu.lowering.map import map_grid, walk_across
-from wgsl_kernels.backends.webgpu.programs.arguments import bound_bytes
-from wgsl_kernels.backends.webgpu.programs.building import composed_once
-from wgsl_kernels.backends.webgpu.programs.program import (
-    Binding,
-    BindingResource,
-    Dispatch,
-    ParamBlock,
-    Program,
-    ShaderModule,
-)
+from wgsl_kernels.backends.webgpu.lowering.map import map_grid, map_loop, walk_across
+from wgsl_kernels.backends.webgpu.programs.arguments import Argument
+from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build
+from wgsl_kernels.backends.webgpu.programs.program import BindingResource, Program
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
@@ -28,6 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
     from wgsl_kernels.backends.webgpu.fusion.parts import FusedStructure
     from wgsl_kernels.backends.webgpu.programs.building import Adapter
+    from wgsl_kernels.backends.webgpu.programs.program import Dispatch
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,29 +145,31 @@ def _dispatch(
     structure, size = fused.structure, group.nodes[-1].size
     items = -(-size // 4) if structure.vec4 else size
     across = fused.across if adapter.policy.walks_across else None
-    composed = composed_once(
-        (structure.key, across and (across.space, across.axis)),
-        partial(compose_group, structure, across=across),
+    kernels = tuple([step.kind.kernel for step in structure.steps])
+    loop = map_loop(adapter.policy, vec4=structure.vec4, across=across is not None)
+    composition = Composition(
+        " + ".join(kernels),
+        structure.steps[0].kind.source,
+        options=Options(loop=loop, maps=structure, across=across),
     )
+    composed = composition.composed()
+    facts: dict[str, Any] = {OWN + name: value for name, value in fused.facts.items()}
+    facts["wk_size"] = size
     if across is None:
-        walk, grid = {"wk_run_bits": adapter.policy.run_bits}, map_grid(adapter, composed, items)
+        grid = map_grid(adapter, composed, items)
     else:
         walk, grid = walk_across(composed, across.size, across.inner, items)
-    facts: dict[str, Any] = {"wk_size": size, **walk}
-    facts |= {OWN + name: value for name, value in fused.facts.items()}
+        facts |= walk
     for step, number in enumerate(part.nodes):
         for name, value in group.nodes[number].op.fixed.items():
             facts[f"{step}.{name}"] = value
-    values = tuple([(f"{OWN}l{n}_value", ~part.leaves[n]) for n in fused.values])
-    read = [ref for ref, leaf in zip(part.leaves, structure.leaves, strict=True) if leaf.is_bound]
-    bindings: list[Binding] = []
-    slots = [one for one in composed.bindings if one.role == "tensor"]
-    for slot, ref in zip(slots, (*read, *part.outputs), strict=True):
+    names = [f"{OWN}l{n}" for n in range(len(part.leaves))]
+    names += [f"{OWN}y{step}" for step in structure.outputs]
+    arguments: dict[str, Argument] = {}
+    for name, ref in zip(names, (*part.leaves, *part.outputs), strict=True):
         array = group.leaves[~ref] if ref < 0 else group.nodes[ref]
-        nbytes = bound_bytes(array.shape, array.dtype, array.layout)
-        step = max(4, slot.stride)
-        rounded = -(-nbytes // step) * step
-        bindings.append(Binding(slot.name, places[ref], slot.access, 0, rounded, array.layout))
-    params = ParamBlock(composed.first_block(facts, changes=bool(values)), values, None, facts)
-    kernels = tuple([step.kind.kernel for step in structure.steps])
-    return Dispatch(ShaderModule.of(composed), grid, tuple(bindings), params, kernels, cut=part.why)
+        arguments[name] = Argument(array.shape, array.dtype, array.layout, places[ref])
+    reads = enumerate(structure.leaves)
+    values = [(f"{names[n]}_value", ~part.leaves[n]) for n, one in reads if one.mode == "value"]
+    bound = Bound(arguments, values=tuple(values))
+    return build(adapter, composition, composed, grid, bound, facts, kernels=kernels, cut=part.why)

@@ -44,7 +44,6 @@ class LeafReads:
         vec4: Whether an item is four elements.
         few: Whether coordinates are of at most FEW items.
         facts: What fills the parameter block, but for values, by names without a prefix.
-        values: The leaves that travel as parameters.
         across: Where items are four elements, and a leaf lies side by side along another axis than
             the result.
     """
@@ -64,17 +63,15 @@ class LeafReads:
         elements of the leaf ``given``.
         """
         self.facts: dict[str, Any] = {}
-        self.values: list[int] = []
         strided: dict[Shape, list[int]] = {}
-        flat: list[int] = []
         found: dict[int, Leaf] = {}
         for number, (array, shape) in enumerate(zip(arrays, shapes, strict=True)):
             if array is given:
                 found[number] = Leaf(array.dtype, "given")
             elif array.is_scalar_on_host:
-                self.values.append(number)
+                found[number] = Leaf(array.dtype, "value")
             elif array.layout is None and fills(array, shape):
-                flat.append(number)
+                found[number] = Leaf(array.dtype, "flat")
             else:
                 strided.setdefault(shape, []).append(number)
         spaces = [
@@ -89,8 +86,6 @@ class LeafReads:
         )
         most = max((math.prod(shape) for _, shape, _ in spaces), default=0)
         self.few = most // (4 if self.vec4 else 1) <= FEW
-        found |= {n: Leaf(arrays[n].dtype, "value") for n in self.values}
-        found |= {n: Leaf(arrays[n].dtype, "flat") for n in flat}
         self.across: Across | None = None
         self.spaces = tuple(len(shape) for _, shape, _ in spaces)
         for space, (members, shape, strides) in enumerate(spaces):
@@ -163,7 +158,7 @@ def structure_of(
     structure = Structure(
         tuple(steps), reading.leaves, reading.spaces, outputs, reading.vec4, reading.few
     )
-    return FusedStructure(structure, reading.facts, tuple(reading.values), reading.across)
+    return FusedStructure(structure, reading.facts, reading.across)
 
 
 class FusedStructure(NamedTuple):
@@ -172,13 +167,11 @@ class FusedStructure(NamedTuple):
     Attributes:
         structure: What its text is made for.
         facts: What fills its part of the parameter block, but for values, by names without prefix.
-        values: The leaves that travel as parameters.
         across: An axis along which a leaf lies side by side and the result does not.
     """
 
     structure: Structure
     facts: Mapping[str, Any]
-    values: tuple[int, ...]
     across: Across | None = None
 
     def then(self, behind: FusedStructure, *, keeps: bool) -> FusedStructure:
@@ -205,8 +198,7 @@ class FusedStructure(NamedTuple):
             own.few and other.few,
         )
         facts = {_moved(name, spaces, leaves): value for name, value in behind.facts.items()}
-        values = tuple([number + leaves for number in behind.values])
-        return FusedStructure(structure, {**self.facts, **facts}, self.values + values)
+        return FusedStructure(structure, {**self.facts, **facts})
 
 
 def _moved(name: str, spaces: int, leaves: int) -> str:
@@ -311,7 +303,8 @@ class Fused:
 
         The first leaf that has no place of its own is input ``first``.
         """
-        values, start = self._chosen(wide=False).values, first - self.placed
+        start, reads = first - self.placed, self._chosen(wide=False).structure.leaves
+        values = [n for n, leaf in enumerate(reads) if leaf.mode == "value"]
         return [(f"{self.prefix}l{n}_value", start + n) for n in values]
 
     def arguments(self, first: int) -> dict[str, Argument]:

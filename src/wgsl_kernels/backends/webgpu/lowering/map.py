@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import ITEMSIZE
 from wgsl_kernels.backends.webgpu.composing.compose import Options
+from wgsl_kernels.backends.webgpu.composing.text.instance import MAP, Instance
 from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 from wgsl_kernels.backends.webgpu.modules.kernel_source import reports
 from wgsl_kernels.backends.webgpu.programs.arguments import broadcast_strides, collapse
@@ -17,6 +18,7 @@ from wgsl_kernels.backends.webgpu.programs.program import Program
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from wgsl_kernels.backends.webgpu.adapter.policy import Policy
     from wgsl_kernels.backends.webgpu.composing.text.composed import Composed
     from wgsl_kernels.backends.webgpu.programs.arguments import Argument
     from wgsl_kernels.backends.webgpu.programs.building import Adapter, Bound, Composition
@@ -57,7 +59,7 @@ def lower_map(
     )
     operands: list[Operand] = []
     facts: dict[str, Any] = {**call.attrs, f"{output}_size": spec.size, "wk_space0": shape}
-    facts |= {"wk_run_bits": adapter.policy.run_bits, "wk_first": 0}
+    facts["wk_first"] = 0
     for index, (name, one) in enumerate(zip(call.names, arguments, strict=True)):
         if one is None:
             operands.append(Operand(name, "float32", 0, "absent"))
@@ -72,8 +74,10 @@ def lower_map(
     call.add_facts(facts, arguments)
     # Behind the last element a vec4 has no index that may be reported, and an element whose loops
     # may be ended has all rounds of its invocation.
-    vec4 = not (reports(call.source) or call.checks_loops)
-    options = Options(vec4=vec4, held=tuple([call.names[n] for n in shared]))
+    vec4 = not (views or None in arguments or reports(call.source) or call.checks_loops)
+    vec4 = vec4 and "complex64" not in (spec.dtype, *[one.dtype for one in operands])
+    loop = map_loop(adapter.policy, vec4=vec4)
+    options = Options(held=tuple([call.names[n] for n in shared]), loop=loop)
     composition = call.composition(operands, facts, options)
     composed, bound = composition.composed(), call.bound(arguments)
     sizes = [one.bound_bytes for one in bound.arguments.values()]
@@ -86,6 +90,11 @@ def lower_map(
         grid = fold(-(-items // group)) if call.checks_loops else map_grid(adapter, composed, items)
         found = (build(adapter, composition, composed, grid, bound, facts),)
     return Program(found, (spec,), (0,), (), frozenset(packed))
+
+
+def map_loop(policy: Policy, *, vec4: bool, across: bool = False) -> Instance:
+    """Return the loop around maps, alone or in groups; what else it may be is the policy's."""
+    return MAP.given(VEC4=vec4, ACROSS=across, **policy.map_loop)
 
 
 def _in_parts(

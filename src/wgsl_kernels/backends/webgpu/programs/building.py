@@ -68,7 +68,8 @@ class Composition:
     """How the text of a dispatch was composed.
 
     Attributes:
-        inputs: What the composer knows of its inputs.
+        source: The author's; of a group of maps its first map's.
+        inputs: What the composer knows of its inputs; nothing of a group's, which knows them.
         attrs: Names of attributes, and of fields that ``params=`` returns.
         epilogue: What may follow in the dispatch.
         notes: Lines that `explain` prints with it.
@@ -76,50 +77,44 @@ class Composition:
 
     kernel: str
     source: Source
-    inputs: tuple[Operand, ...]
-    outputs: tuple[Operand, ...]
-    attrs: tuple[str, ...]
+    inputs: tuple[Operand, ...] = ()
+    outputs: tuple[Operand, ...] = ()
+    attrs: tuple[str, ...] = ()
     options: Options = PLAIN
     constants: tuple[tuple[str, float], ...] = ()
     epilogue: Epilogue = "none"
     notes: tuple[str, ...] = ()
 
     def composed(self) -> Composed:
-        """Return the text, composed anew unless some program has it."""
+        """Return the text that some program has, or another process had, else a new one."""
+        key = self._key()
+        found = _composed.get(key)
+        if found is None:
+            found = _composed[key] = _kept(key, self._made)
+        return found
 
-        def make() -> Composed:
-            return compose(
-                self.kernel,
-                self.source,
-                self.inputs,
-                self.outputs,
-                attrs=self.attrs,
-                constants=dict(self.constants),
-                options=self.options,
-            )
-
-        return composed_once(self._key(), make)
+    def _made(self) -> Composed:
+        return compose(
+            self.kernel,
+            self.source,
+            self.inputs,
+            self.outputs,
+            attrs=self.attrs,
+            constants=dict(self.constants),
+            options=self.options,
+        )
 
     def _key(self) -> tuple[Any, ...]:
         options = self.options
-        groups = tuple([one.key for one in options.before])
-        after = options.after and options.after.key
-        own = replace(options, before=(), after=None)
+        after, maps = options.after and options.after.key, options.maps and options.maps.key
+        groups = (*[one.key for one in options.before], after, maps)
         values = tuple(sorted(self.constants))
-        files = self.source.digest
-        return self.kernel, files, self.inputs, self.outputs, self.attrs, own, groups, after, values
+        operands = self.inputs, self.outputs, self.attrs
+        return self.kernel, self.source.digest, *operands, options, groups, values
 
 
 _composed: WeakValueDictionary[tuple[Any, ...], Composed] = WeakValueDictionary()
 """What programs have, by what it was composed of."""
-
-
-def composed_once(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
-    """Return the text that some program has for a key, or another process had, else a new one."""
-    found = _composed.get(key)
-    if found is None:
-        found = _composed[key] = _kept(key, make)
-    return found
 
 
 def _kept(key: tuple[Any, ...], make: Callable[[], Composed]) -> Composed:
@@ -180,6 +175,7 @@ def build(
     *,
     prologue: frozenset[str] = frozenset(),
     kernels: tuple[str, ...] = (),
+    cut: str = "",
 ) -> Dispatch:
     """Return the dispatch of a composed text.
 
@@ -206,6 +202,7 @@ def build(
         kernels=kernels or (composition.kernel,),
         accepts_prologue=prologue,
         accepts_epilogue=composition.epilogue != "none" and report is None,
+        cut=cut,
         composition=composition,
         bound=bound,
     )

@@ -83,7 +83,7 @@ class ShaderModule:
     @classmethod
     def of(cls, composed: Composed, constants: Mapping[str, float] | None = None) -> ShaderModule:
         chosen = tuple((constants or {}).items())
-        words = f"{composed.entry}\n{chosen}\n{composed.text}"
+        words = f"{composed.digest}\n{chosen}"
         return cls(composed, chosen, hashlib.sha256(words.encode()).hexdigest())
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.forms.expressions import GroupExpressions
@@ -11,21 +12,15 @@ from wgsl_kernels.backends.webgpu.composing.text.structure import OWN, Kind, Lea
 from wgsl_kernels.engine.environment.errors import ShaderError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection, Sequence
 
+    from wgsl_kernels.backends.webgpu.composing.text.assembly import Generated
     from wgsl_kernels.backends.webgpu.composing.text.composer import Composer
     from wgsl_kernels.backends.webgpu.composing.text.operands import Access, Operand
     from wgsl_kernels.backends.webgpu.composing.text.structure import Mode
     from wgsl_kernels.wgsl.syntax.tree import Function, Parameter
 
 MAP_SLOTS = "templates/map_slots.wesl"
-
-
-def can_vec4(inputs: tuple[Operand, ...], output: Operand) -> bool:
-    tensors = [operand for operand in inputs if operand.access != "value"]
-    return all(o.access == "flat" for o in tensors) and all(
-        o.dtype != "complex64" for o in (*inputs, output)
-    )
 
 
 def add_map(
@@ -46,10 +41,26 @@ def add_map(
         expected = operand.value_type if operand else "u32"
         composer.check_type(op, parameter.type, expected, parameter.name)
     composer.check_type(op, op.returns, output.value_type, output.name)
-    written = _item(composer, op, arguments, vec4=vec4, held=held, in_parts=in_parts)
-    composer.assembly.helpers["wk_item"] = lambda: written
+    expressions = _alone(composer, op, arguments, vec4=vec4, held=held)
+    if vec4 or in_parts:
+        expressions.first = composer.word("wk_first", "wk_first")
+    if in_parts and not vec4:
+        expressions.place = f"{composer.word('wk_skipped', 'wk_skipped')} + wk_i"
+    add_item(expressions, partial(fill_slot, MAP_SLOTS))
     composer.word("wk_size", f"{output.name}_size")
     return op
+
+
+def add_item(
+    expressions: GroupExpressions, fill: Callable[[str, Sequence[str]], str | Generated]
+) -> None:
+    """Add the function of one item that the map skeleton calls; ``fill`` writes it for a slot."""
+    composer, values = expressions.composer, expressions.compute()
+    for output, number in zip(composer.outputs, expressions.structure.outputs, strict=False):
+        expressions.store(output, values[number])
+    slot = "wk_item" if expressions.across is None else "wk_item_across"
+    written = fill(slot, expressions.lines)
+    composer.assembly.helpers[slot] = lambda: written
 
 
 def _operand_of(composer: Composer, op: Function, parameter: Parameter) -> Operand | None:
@@ -68,16 +79,15 @@ def _operand_of(composer: Composer, op: Function, parameter: Parameter) -> Opera
     raise ShaderError(text.point(message, parameter.span.begin))
 
 
-def _item(
+def _alone(
     composer: Composer,
     op: Function,
     arguments: list[Operand | None],
     *,
     vec4: bool,
     held: Collection[str],
-    in_parts: bool,
-) -> str:
-    """Return the function that computes one item: a group of this one map."""
+) -> GroupExpressions:
+    """Return what computes one item: a group of this one map, under the author's names."""
     read = list(dict.fromkeys(one for one in arguments if one is not None))
     output = composer.outputs[0]
     names, dtypes = tuple([one.name for one in read]), tuple([one.dtype for one in read])
@@ -91,7 +101,7 @@ def _item(
         vec4,
         few=False,
     )
-    expressions = GroupExpressions(
+    return GroupExpressions(
         structure,
         composer,
         dict(enumerate(read)),
@@ -99,13 +109,6 @@ def _item(
         OWN,
         held=frozenset([n for n, one in enumerate(read) if one.name in held]),
     )
-    if vec4 or in_parts:
-        expressions.first = composer.word("wk_first", "wk_first")
-    if in_parts and not vec4:
-        expressions.place = f"{composer.word('wk_skipped', 'wk_skipped')} + wk_i"
-    (values,) = expressions.compute()
-    expressions.store(output, values)
-    return fill_slot(MAP_SLOTS, "wk_item", expressions.lines)
 
 
 _MODES: dict[Access, Mode] = {

@@ -16,6 +16,8 @@ from wgsl_kernels.backends.webgpu.composing.text.composed import PARAMS
 from wgsl_kernels.backends.webgpu.composing.text.instances import (
     InstanceFunction,
     functions_of,
+    names_of,
+    offers_of,
 )
 from wgsl_kernels.backends.webgpu.composing.text.params import Offer
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -63,7 +65,8 @@ class Assembly:
     """What goes into one composed text.
 
     Attributes:
-        skeleton: The loop around an op, or None where the author wrote the entry point.
+        loop: What is around an op, or None where the author wrote the entry point.
+        skeleton: Its text.
         helpers: What can be written on demand by name: what writes it, or an instance's function.
         offers: Fields that generated text may name as ``wk_params.<name>``.
         written: The generated declarations, in the order in which they were asked for.
@@ -75,7 +78,7 @@ class Assembly:
     """
 
     source: Source
-    skeleton: Names | None
+    loop: Instance | None
     helpers: dict[str, Helper] = field(default_factory=dict[str, Helper])
     offers: dict[str, Offer] = field(default_factory=dict[str, Offer])
     dropped: list[Declaration] = field(default_factory=list[Declaration])
@@ -89,6 +92,13 @@ class Assembly:
     used: set[str] = field(default_factory=set[str])
     asked: set[str] = field(default_factory=set[str])
     wanted: list[str] = field(default_factory=list[str])
+    skeleton: Names | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        """Offer the parameters that the loop wants of the host."""
+        if self.loop is not None:
+            self.skeleton = names_of(self.loop)
+            self.offers |= offers_of(self.loop)
 
     def edit(self, text: Text, span: Span, replacement: str) -> None:
         """Have the composed text say ``replacement`` instead of the characters of ``span``."""

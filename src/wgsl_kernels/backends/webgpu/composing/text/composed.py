@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import hashlib
 import re
 from dataclasses import astuple, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -172,6 +173,10 @@ class Composed:
     @property
     def wanted(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(f.offer.fact for f in self.fields if not f.offer.constant))
+
+    @functools.cached_property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self.entry}\n{self.text}".encode()).hexdigest()
 
     @functools.cached_property
     def immediate_size(self) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+from wgsl_kernels.backends.webgpu.composing.text.operands import Operand
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
@@ -48,13 +50,14 @@ class Across:
 
     Attributes:
         space: A coordinate system that has the axis.
-        inner: The items of what follows it.
+        size: Its length, which the text does not know.
+        inner: The items of what follows it, likewise.
     """
 
     space: int
     axis: int
-    size: int
-    inner: int
+    size: int = field(compare=False, repr=False)
+    inner: int = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,9 +118,20 @@ class Structure:
         """What is equal where the same maps are done, however the leaves lie."""
         return tuple((step.kind.key, step.operands) for step in self.steps)
 
-    @property
-    def label(self) -> str:
-        return " + ".join(step.kind.kernel for step in self.steps)
+    def reads(self, prefix: str) -> dict[int, Operand]:
+        """Return the leaves, but for what a kernel gives, as operands of the text it is in."""
+        return {
+            number: Operand(
+                f"{prefix}l{number}", leaf.dtype, 1, "value" if leaf.mode == "value" else "flat"
+            )
+            for number, leaf in enumerate(self.leaves)
+            if leaf.mode != "given"
+        }
+
+    def writes(self, prefix: str) -> tuple[Operand, ...]:
+        return tuple(
+            [Operand(f"{prefix}y{one}", self.steps[one].kind.output, 1) for one in self.outputs]
+        )
 
 
 @dataclass(frozen=True, slots=True)
