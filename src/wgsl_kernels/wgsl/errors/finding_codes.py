@@ -43,6 +43,8 @@ compiles error   no-kernel              the text defines no kernel
 compiles error   does-not-compile       the compiler refuses the text
 compiles error   over-default-limits    more than every WebGPU device allows
 compiles warning misspelt-hook          a function with nearly the name of a hook
+compiles warning unread-hook            a function that other forms of kernels read, not this one
+compiles warning unread-mark            a mark in a comment that nothing reads, as a misspelt @tune
 compiles warning no-samples             a kernel that nothing tries
 compiles warning no-such-kernel         a signature or gradient of a name that no kernel has
 portable error   non-uniform-barrier    a barrier that some invocations of a workgroup may not reach
