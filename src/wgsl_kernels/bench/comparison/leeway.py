@@ -171,6 +171,9 @@ def _has_nan(arrays: Sequence[Array]) -> bool:
 
 FEWEST = 16
 """Roundings that are granted at least where nobody knows how many there are."""
+COMPLEX = 5**0.5
+"""What a product of complex numbers is off, in roundings: Brent, Percival and Zimmermann, Error
+bounds on complex floating-point multiplication, 2007."""
 SAME = 1e-6
 """How far, of the largest number there, float64 may be from the exact result."""
 
@@ -197,10 +200,12 @@ def is_unknown(held: HeldResults, wide: Callable[[], Sequence[Array | None] | No
         return False
     longest = max((length for one in (*arrays, *exact) for length in one.shape), default=0)
     off = max(longest, FEWEST) * UNIT
-    given = max([_largest(one) for one in arrays if one.dtype.kind == "f"], default=0.0)
+    if any(dtype == "complex64" for dtype, _ in run.found):
+        off *= COMPLEX
+    given = max([_largest(one) for one in arrays if one.dtype.kind in "fc"], default=0.0)
     allowed: list[Array] = []
     for number, (expected, (dtype, values)) in enumerate(zip(exact, run.found, strict=True)):
-        if dtype != "float32" or values.shape != expected.shape:
+        if dtype not in ("float32", "complex64") or values.shape != expected.shape:
             return False
         known = run.may.bounded[number] if number < len(run.may.bounded) else None
         size = np.full(expected.shape, off / (1 - off) * max(given, _largest(expected)))

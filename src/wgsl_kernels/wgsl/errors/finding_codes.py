@@ -109,6 +109,7 @@ gradient error   gradient-raises        an exception while a gradient is compute
 safe     error   out-of-bounds-read     an index outside of an array that is read
 safe     error   out-of-bounds-write    an index outside of an array that is written
 safe     error   never-written          an element of the output that the kernel leaves undefined
+safe     error   odd-bool               a bool that is stored as another word than 0 or 1
 safe     error   write-race             an element that several invocations write
 safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes
