@@ -81,6 +81,11 @@ RIGHT = {
         lambda x, *, axis: x.max(axis), total("-2147483647 - 1", "max(a, b)"),
         ("int32",), ("int32",), of_rows,
     ),
+    "means": Tried(
+        lambda x, *, axis: np.trunc(x.sum(axis) / np.float32(x.shape[axis])).astype(np.int32),
+        f"{total('0', 'a + b')}\nfn finish(a: T, n: u32) -> T_y {{ return a / T(n); }}",
+        ("int32",), ("int32",), of_rows,
+    ),
     "doubled": Tried(
         lambda x: x * 2, "fn op(x: T) -> T { return x + x; }", ("int32",), ("int32", "float32")
     ),

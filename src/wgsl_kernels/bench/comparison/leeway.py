@@ -64,6 +64,22 @@ def may_fall_either_way(arrays: Sequence[Array], wrong: Mismatch) -> bool:
     return is_whole and is_of_floats and wrong.count < FEW * wrong.size
 
 
+def is_of_nothing(sample: Sample, arrays: Sequence[Array], wrong: Mismatch) -> bool:
+    """Say whether integers are wrong that NumPy makes of NaN, as of the mean of no elements.
+
+    They are others on each machine.
+    """
+    if not wrong.is_whole or all(one.size for one in arrays):
+        return False
+
+    def is_invalid() -> bool:
+        with np.errstate(invalid="raise"):
+            exact_of(sample, arrays)
+        return False
+
+    return faults.attempted(is_invalid, True, FloatingPointError)
+
+
 def is_wrong_though_bounded(held: HeldResults) -> bool:
     """Say whether an element is wrong that the shader's own roundings keep finite and near."""
     with only("webgpu", held.sample):
