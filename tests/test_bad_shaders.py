@@ -9,6 +9,7 @@ import pytest
 from tests.refusal import held
 
 import wgsl_kernels as wk
+from wgsl_kernels.wgsl.errors.notebook import shown_file
 
 pytestmark = pytest.mark.gpu
 Try = Callable[..., str]
@@ -89,7 +90,7 @@ def test_a_shader_that_is_mended_runs_once_it_is_read_again(failing: Try, tmp_pa
 def test_a_shader_in_the_program_is_named_by_the_programs_line(failing: Try) -> None:
     message = failing("fn op(x: T) -> T {\n  return x * nowhere;\n}\n")
 
-    assert message.startswith("Shaky: <inline in test_bad_shaders.py:")
+    assert message.startswith(f"Shaky: <inline in {shown_file(__file__)}:")
     assert (
         ">:2:14: nothing is called 'nowhere' here.\n      return x * nowhere;\n                 ^"
         in message
@@ -113,7 +114,7 @@ def test_a_field_of_another_kind_says_what_it_was_given(failing: Try) -> None:
 
     message = failing(text, attrs={"alpha": "x"}).splitlines()
 
-    assert message[0].startswith("Shaky: <inline in test_bad_shaders.py:")
+    assert message[0].startswith(f"Shaky: <inline in {shown_file(__file__)}:")
     assert message[0].endswith(
         ">:1:16: shader field 'alpha' is a number; alpha is 'x'. Return the field from params=."
     )

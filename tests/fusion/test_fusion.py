@@ -211,6 +211,20 @@ def test_in_auto_a_structure_is_fused_at_once_or_when_it_is_seen_again(
     assert counts == expected
 
 
+def test_no_optimiser_sees_through_two_maps_that_give_a_value_on() -> None:
+    x = wk.tensor([0.0, -0.0, 1.0])
+
+    def sum_of_parts() -> wk.Tensor:  # Complex gives on what ZerosLike and Neg gave
+        nothing = wk.zeros_like(x)
+        return wk.complex(x, nothing) + wk.complex(nothing, -x)
+
+    with wk.config.using(fusion="never"):
+        expected = sum_of_parts().numpy()
+    # a zero that is seen is not added, and -0.0 + 0.0 is 0.0
+    assert sum_of_parts().numpy().tobytes() == expected.tobytes()
+    assert len(labels(sum_of_parts)) == 1
+
+
 def test_never_dispatches_at_once() -> None:
     x = values(5)
     with wk.config.using(fusion="never"):

@@ -73,6 +73,17 @@ def test_a_compiler_refuses_what_is_found(name: str, tmp_path: Path) -> None:
     assert {one.code for one in lint_file(file)} <= {one.code for one in file_findings(file)}
 
 
+@pytest.mark.gpu
+def test_an_error_in_what_a_file_imports_names_the_file_that_it_is_in(tmp_path: Path) -> None:
+    (tmp_path / "more.wesl").write_text("fn more(x: f32) -> f32 {\n  return x + 1u;\n}\n")
+    own = tmp_path / "own.wesl"
+    own.write_text("import super::more::more;\nfn op(x: T) -> T {\n  return more(x);\n}\n")
+
+    (found,) = file_findings(own)
+
+    assert (found.code, found.place) == ("wrong-type", f"{tmp_path / 'more.wesl'}:2:14")
+
+
 PYTHON = {
     "given": 'import wgsl_kernels as wk\n\nwk.wgsl_kernel("Own", """{}""")\n',
     "named": 'TEXT = """{}"""\nwk.wgsl_kernel(\n    "Own",\n    TEXT,\n)\n',

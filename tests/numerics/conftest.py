@@ -85,7 +85,7 @@ INTEGER_PAIRS = np.concatenate(
 RUN_TIME_VALUES = """
 struct RunTime { wk_zero: u32, wk_nan_bits: u32, wk_inf_bits: u32, count: u32 }
 @group(0) @binding(0) var<uniform> run_time: RunTime;
-fn hold(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ run_time.wk_zero); }
+fn hold(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) + run_time.wk_zero); }
 fn wk_nan() -> f32 { return bitcast<f32>(run_time.wk_nan_bits); }
 fn wk_inf() -> f32 { return bitcast<f32>(run_time.wk_inf_bits); }
 """

@@ -78,6 +78,7 @@ def _compare(f: Callable[..., list[Any]], case: Case) -> None:
     for separate, fused in zip(*found, strict=True):
         np.testing.assert_array_equal(separate, fused)
         assert (separate.dtype, separate.shape) == (fused.dtype, fused.shape)
+        assert separate.tobytes() == fused.tobytes()  # signs of zeros, too
 
 
 @check([Case(one) for one in some(on_device(), 6, "fused")])

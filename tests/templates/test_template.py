@@ -143,6 +143,10 @@ SLOTS_REFUSED = [
     ("const SCALE = 3u + 1u; // @given 4\n", "the default of 'SCALE' is no integer"),
     ("const SCALE = 3u; // @given 1 2\n", "'SCALE' takes 1, 2, not 3"),
     ("const SCALE = 3u; // @tune\n", "'SCALE' takes none, not 3"),
+    ("const SCALE = 3u; // @tunes 1 2 3\n", "2:22: nothing reads @tunes .* mean '@tune'"),
+    ("const SCALE = 3u; //@Given 3 4\n", "2:21: nothing reads @Given .* mean '@given'"),
+    ("// @tune 3 4\nconst SCALE = 3u;\n", "2:4: this mark stands behind no const"),
+    ("override SCALE = 3u; // @given 3 4\n", "2:25: this mark stands behind no const"),
     ("const TILE = 2u; // @tune 1 2\n", r"'TILE' is configuration twice; first at .*tiled.wesl:5"),
 ]
 

@@ -424,13 +424,6 @@ def test_a_cause_is_told_once_with_where_else_it_shows() -> None:
     assert repr(report) == str(report)
 
 
-def test_slips_at_registration_are_told_on_any_backend() -> None:
-    with pytest.warns(RuntimeWarning, match="nothing calls opp. Did you mean 'op'"):
-        wk.wgsl_kernel("Slip", "fn opp(x: T) -> T { return x; }")
-    with pytest.warns(RuntimeWarning, match="taken for a path"):
-        wk.wgsl_kernel("Text", "fn op(x: T) -> T return x;")
-
-
 def test_pictures_have_their_titles_above_them() -> None:
     plane = painted(np.zeros((20, 120)))
     picture = titled(plane, ["got 0 to 1"])

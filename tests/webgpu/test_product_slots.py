@@ -175,6 +175,7 @@ def test_an_optional_input_may_be_left_out() -> None:
             r":3:\d+: Slots: the parameter 'c' hides the input",
         ),
         ("\n", "\nfn op(x: T) -> T { return x; }\n", "a product has no 'op'; want a_at"),
+        ("\n", "\nfn finish_f16(x: T) -> T { return x; }\n", "a product has no 'finish_f16'; want"),
         ("\n", "\nvar<workgroup> w: f32;\n", "has no variables in 'workgroup'"),
         ("\n", "\nfn term(a: i32, b: i32, sum: i32) -> i32 { return sum; }\n", "want f32"),
         ("return x", "store_y(0u, 1.0); return x", "stores its results itself; return them"),

@@ -75,7 +75,7 @@ def test_an_error_in_a_slot_names_the_authors_place_round_and_constants(files: P
     wrong = "// A kernel.\nfn element(x: f32, i: u32) -> f32 {\n  return x + i;\n}\n"
     _register(files, slots=wrong, TILE=2)
     with pytest.raises(
-        wk.ShaderError, match=r"<inline in test_template_kernels\.py:\d+>:3:"
+        wk.ShaderError, match=r"<inline in .*test_template_kernels\.py:\d+>:3:"
     ) as error:
         _run(wk.tensor(np.zeros(64, np.float32))).numpy()
     assert "  return x + i;" in str(error.value)

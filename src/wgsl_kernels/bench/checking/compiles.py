@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
-from wgsl_kernels.backends.webgpu.declare.slips import misspelt_hooks
+from wgsl_kernels.backends.webgpu.declare.slips import slips
 from wgsl_kernels.bench.checking.subject import About, Subject, findings_of, once, with_case
 from wgsl_kernels.bench.checking.texts import errors_in
 from wgsl_kernels.bench.checking.tint import tint_findings
@@ -144,13 +144,13 @@ def _in_the_file(subject: Subject, known: set[str]) -> Iterator[Finding]:
 
 
 def misspelt(subject: Subject) -> Iterator[Finding]:
-    """Yield functions that nothing calls and whose names are nearly those of hooks."""
+    """Yield what the author's file says and nothing reads, where something else was meant."""
     source = _source(subject)
-    if source is None:
+    if source is None or subject.shader is None:
         return
-    for one in misspelt_hooks(source):
+    for one in slips(source, subject.shader.form):
         place = one.place
         yield Finding(
-            "misspelt-hook", one.words, subject.name, place.file, place.line, place.column,
-            len(one.name), one.line,
+            one.code, one.words, subject.name, place.file, place.line, place.column, one.width,
+            one.line,
         )  # fmt: skip

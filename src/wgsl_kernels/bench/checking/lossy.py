@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
 from wgsl_kernels.backends.webgpu.devices.adapters import choose_adapter
 from wgsl_kernels.bench.checking import cases, right, simulated, sizes, specials
 from wgsl_kernels.bench.checking.right import values_of
@@ -245,8 +246,26 @@ def _worst(subject: Subject, case: Case, exact: Sequence[Array] | None) -> Findi
     return subject.placed("bound-wider-than-result", words, dispatch.module, site.span)
 
 
+_OF_FLOATS = frozenset({"float32", "float16", *INTEGERS})
+"""The dtypes that a sample of floats is tried with, where nobody names them."""
+
+
+def _with_functions(subject: Subject) -> frozenset[str]:
+    """Return the dtypes for which a map's file has functions of their own."""
+    if subject.shader is None or not subject.is_map:
+        return frozenset()
+    functions = subject.shader.source.functions
+    return frozenset(
+        [dtype for dtype, names in VARIANTS.items() if not functions.keys().isdisjoint(names)]
+    )
+
+
 def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
-    """Check a sample with every other dtype that the kernel claims."""
+    """Check a sample with every other dtype that the kernel claims.
+
+    A sample of floats stands for all numbers. Other dtypes are tried where ``dtypes=`` names them,
+    or the file has a function for them.
+    """
     kernel = subject.kernel
     served = None if kernel is None else kernel.served
     first = sample.input_dtypes[0] if sample.input_dtypes else ""
@@ -254,13 +273,15 @@ def dtypes(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
         return
     if first in INTEGERS:
         yield from _of_whole(subject, sample)
-    if served is None or first not in ("float32", "float16"):
+    if kernel is None or served is None or not first or first == "string":
         return
     choice = choose_adapter()
     others = served - {one for other in subject.samples for one in other.input_dtypes}
+    meant = _OF_FLOATS if first in ("float32", "float16") else frozenset[str]()
+    others &= meant | (kernel.dtypes or frozenset()) | _with_functions(subject)
     for dtype in sorted(others | ({first} & {"float16"})):
         has_f16 = choice is not None and "shader-f16" in choice.info.features
-        if dtype in ("bool", "complex64", "string") or (dtype == "float16" and not has_f16):
+        if dtype == "float16" and not has_f16:
             continue
         case = cases.of_dtype(sample, dtype)
         if dtype != first:

@@ -107,6 +107,8 @@ def judged(
         return []  # a bound that knows nothing of empty inputs, or of other shapes or attributes
     if wrong is None or leeway.may_fall_either_way(case.arrays, wrong):
         return []
+    if leeway.is_of_nothing(case.sample, case.arrays, wrong):
+        return []
     held = leeway.HeldResults(case.sample, case.arrays, run, alternatives)
     if code in ("wrong-at-extreme", "wrong-in-domain"):
         if wrong.is_whole and code == "wrong-at-extreme":

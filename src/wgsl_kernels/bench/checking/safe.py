@@ -23,11 +23,12 @@ from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.bench.checking.cases import Array, Case
+    from wgsl_kernels.engine.tensors.tensor import Tensor
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 POISONS = (0x7FC0DEAD, 0)
@@ -81,7 +82,8 @@ def on_device(subject: Subject, case: Case) -> list[Finding]:
 def undefined(subject: Subject, case: Case) -> list[Finding]:
     """Run a case on memory that holds different things, and return what shows through."""
     written: list[tuple[int, int]] = []
-    runs = [_on_poison(case, word, written) for word in POISONS]
+    odd: list[str] = []
+    runs = [_on_poison(case, word, written, odd) for word in POISONS]
     if any(one.module.composed.form == "free" for one in subject.dispatches(case.sample)):
         runs.append(_simulated(case, runs[0]))
     if written:
@@ -104,7 +106,7 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
             f"{same.size} elements{cause}"
         )
         return [subject.finding("never-written", words, evidence=(("case", case.id),))]
-    return []
+    return [subject.finding("odd-bool", one, evidence=(("case", case.id),)) for one in odd[:1]]
 
 
 def _cause(subject: Subject, case: Case) -> str:
@@ -159,8 +161,14 @@ def _simulated(case: Case, found: Sequence[Array]) -> list[Array]:
     ]
 
 
-def _on_poison(case: Case, word: int, written: list[tuple[int, int]]) -> Sequence[Array]:
-    """Return a case's results on memory of one word, and note what was written behind buffers."""
+def _on_poison(
+    case: Case, word: int, written: list[tuple[int, int]], odd: list[str]
+) -> Sequence[Array]:
+    """Return a case's results on memory of one word.
+
+    What was written behind buffers is noted, and on memory of zeros what is stored as a bool and is
+    none.
+    """
     sample = case.sample
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(case.arrays)
@@ -168,4 +176,20 @@ def _on_poison(case: Case, word: int, written: list[tuple[int, int]]) -> Sequenc
             outputs = outputs_of(call_of(sample), given)
             found = [one.numpy() for one in outputs]
             written += guards.broken()
+            if not word:
+                odd += [one for n, each in enumerate(outputs) for one in _odd_bools(n, each)]
             return found
+
+
+def _odd_bools(number: int, output: Tensor) -> Iterator[str]:
+    """Yield what to say of a bool that is stored as another word than 0 or 1."""
+    storage = output._array.storage if output.dtype == "bool" else None
+    if storage is None:
+        return
+    (stored,) = _device().peek([(storage, storage.nbytes)])
+    words = stored.view(np.uint32)
+    for at in np.flatnonzero(words > 1)[:1]:
+        yield (
+            f"output {number} has {words[at]} for a bool, {at} words from its start. Store 1 for "
+            "true, as select(0u, 1u, condition) does: what reads the array counts on 0 or 1."
+        )

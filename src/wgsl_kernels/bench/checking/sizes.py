@@ -209,9 +209,13 @@ def _with_ends_behind(values: Array) -> Array:
 
     So places of 16 bits are too few for what finds them.
     """
-    axis = int(np.argmax(values.shape)) if values.ndim else 0
-    if values.dtype.kind not in "fiu" or not values.size or values.shape[axis] <= BEYOND + 1:
+    if (
+        values.dtype.kind not in "fiu"
+        or not values.size
+        or max(values.shape, default=0) <= BEYOND + 1
+    ):
         return values
+    axis = int(np.argmax(values.shape))
     swapped = np.moveaxis(values.copy(), axis, -1)
     for to, find in ((-1, np.argmax), (-2, np.argmin)):
         at = np.expand_dims(find(swapped, axis=-1), -1)

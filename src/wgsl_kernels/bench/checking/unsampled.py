@@ -21,6 +21,7 @@ from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing.report import Report, Row
 from wgsl_kernels.wgsl.errors.errors import REFUSED
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
+from wgsl_kernels.wgsl.errors.notebook import shown_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -70,13 +71,14 @@ def file_findings(path: Path) -> list[Finding]:
             compiled = _findings(name)
     except WgslKernelsError:  # it is no kernel by itself
         return found
-    known = {(one.code, one.line) for one in found}
-    more = [
-        replace(one, kernel="", file=str(path))
+    known = {(one.code, one.file, one.line) for one in found}
+    own = str(path.resolve())
+    named = [
+        replace(one, kernel="", file=str(path) if one.file == own else shown_file(one.file))
         for one in compiled
-        if (one.code, one.line) not in known and one.code not in _FROM_PYTHON
+        if one.code not in _FROM_PYTHON
     ]
-    return [*found, *more]
+    return [*found, *(one for one in named if (one.code, one.file, one.line) not in known)]
 
 
 @contextmanager

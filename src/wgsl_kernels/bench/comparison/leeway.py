@@ -64,6 +64,22 @@ def may_fall_either_way(arrays: Sequence[Array], wrong: Mismatch) -> bool:
     return is_whole and is_of_floats and wrong.count < FEW * wrong.size
 
 
+def is_of_nothing(sample: Sample, arrays: Sequence[Array], wrong: Mismatch) -> bool:
+    """Say whether integers are wrong that NumPy makes of NaN, as of the mean of no elements.
+
+    They are others on each machine.
+    """
+    if not wrong.is_whole or all(one.size for one in arrays):
+        return False
+
+    def is_invalid() -> bool:
+        with np.errstate(invalid="raise"):
+            exact_of(sample, arrays)
+        return False
+
+    return faults.attempted(is_invalid, True, FloatingPointError)
+
+
 def is_wrong_though_bounded(held: HeldResults) -> bool:
     """Say whether an element is wrong that the shader's own roundings keep finite and near."""
     with only("webgpu", held.sample):
@@ -171,6 +187,9 @@ def _has_nan(arrays: Sequence[Array]) -> bool:
 
 FEWEST = 16
 """Roundings that are granted at least where nobody knows how many there are."""
+COMPLEX = 5**0.5
+"""What a product of complex numbers is off, in roundings: Brent, Percival and Zimmermann, Error
+bounds on complex floating-point multiplication, 2007."""
 SAME = 1e-6
 """How far, of the largest number there, float64 may be from the exact result."""
 
@@ -197,10 +216,12 @@ def is_unknown(held: HeldResults, wide: Callable[[], Sequence[Array | None] | No
         return False
     longest = max((length for one in (*arrays, *exact) for length in one.shape), default=0)
     off = max(longest, FEWEST) * UNIT
-    given = max([_largest(one) for one in arrays if one.dtype.kind == "f"], default=0.0)
+    if any(dtype == "complex64" for dtype, _ in run.found):
+        off *= COMPLEX
+    given = max([_largest(one) for one in arrays if one.dtype.kind in "fc"], default=0.0)
     allowed: list[Array] = []
     for number, (expected, (dtype, values)) in enumerate(zip(exact, run.found, strict=True)):
-        if dtype != "float32" or values.shape != expected.shape:
+        if dtype not in ("float32", "complex64") or values.shape != expected.shape:
             return False
         known = run.may.bounded[number] if number < len(run.may.bounded) else None
         size = np.full(expected.shape, off / (1 - off) * max(given, _largest(expected)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.wgsl.errors.notebook import folder_of, is_cell, name_of
+from wgsl_kernels.wgsl.errors.notebook import folder_of, is_cell, name_of, shown_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,8 +37,12 @@ class Origin:
 
     @property
     def inline(self) -> str:
-        """The file name that errors give to text in the Python file."""
-        return f"<inline in {Path(name_of(self.file)).name}:{self.line}>"
+        """The file name that errors give to text in the Python file.
+
+        Ours have no folder, so that what is kept of them is the same from any working directory.
+        """
+        file = Path(self.file).name if self.is_ours else shown_file(self.file)
+        return f"<inline in {file}:{self.line}>"
 
     @property
     def folder(self) -> Path:

@@ -9,8 +9,9 @@ struct wk_Params {
 @group(0) @binding(0) var<uniform> wk_params: wk_Params;
 @group(0) @binding(1) var<storage, read_write> wk_status: array<atomic<u32>>;
 
+// Added, since x ^ zero ^ zero is x to a compiler: what is held twice would not be held at all.
 fn hold(x: f32) -> f32 {
-  return bitcast<f32>(bitcast<u32>(x) ^ wk_params.wk_zero);
+  return bitcast<f32>(bitcast<u32>(x) + wk_params.wk_zero);
 }
 
 fn wk_hold_f16(x: f16) -> f16 {
@@ -31,11 +32,11 @@ fn wk_int8(word: u32, i: u32) -> i32 {
 }
 
 fn wk_nan() -> f32 {
-  return bitcast<f32>(0x7fc00000u ^ wk_params.wk_zero);
+  return bitcast<f32>(0x7fc00000u + wk_params.wk_zero);
 }
 
 fn wk_inf() -> f32 {
-  return bitcast<f32>(0x7f800000u ^ wk_params.wk_zero);
+  return bitcast<f32>(0x7f800000u + wk_params.wk_zero);
 }
 
 // What a kernel says and asserts; a shader that watches itself (config.debug) gives them a meaning.

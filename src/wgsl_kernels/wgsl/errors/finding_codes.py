@@ -43,6 +43,8 @@ compiles error   no-kernel              the text defines no kernel
 compiles error   does-not-compile       the compiler refuses the text
 compiles error   over-default-limits    more than every WebGPU device allows
 compiles warning misspelt-hook          a function with nearly the name of a hook
+compiles warning unread-hook            a function that other forms of kernels read, not this one
+compiles warning unread-mark            a mark in a comment that nothing reads, as a misspelt @tune
 compiles warning no-samples             a kernel that nothing tries
 compiles warning no-such-kernel         a signature or gradient of a name that no kernel has
 portable error   non-uniform-barrier    a barrier that some invocations of a workgroup may not reach
@@ -107,6 +109,7 @@ gradient error   gradient-raises        an exception while a gradient is compute
 safe     error   out-of-bounds-read     an index outside of an array that is read
 safe     error   out-of-bounds-write    an index outside of an array that is written
 safe     error   never-written          an element of the output that the kernel leaves undefined
+safe     error   odd-bool               a bool that is stored as another word than 0 or 1
 safe     error   write-race             an element that several invocations write
 safe     warning same-write-race        an element to which several invocations write one value
 safe     error   read-race              an element that one invocation reads and another writes

@@ -47,7 +47,7 @@ class InlineText(Text):
     the place of the last one.
     """
 
-    python_file: str = field(compare=False)
+    python_file: str
     count: int | None = field(default=None, compare=False)
 
     def place(self, offset: int) -> Place:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wgsl_kernels.backends.webgpu.arrays.host_values import check_number
+from wgsl_kernels.backends.webgpu.composing.text.operands import HOOKS, OP_NAMES, classify, is_hook
 from wgsl_kernels.backends.webgpu.modules.files import is_wgsl
 from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wgsl_kernels.backends.webgpu.composing.text.operands import Form
+    from wgsl_kernels.backends.webgpu.composing.text.operands import DeclaredForm, Form
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.syntax.places import Place
@@ -47,8 +49,6 @@ def look_at_outputs(shader: ShaderKernel) -> None:
 
     A file that cannot be read is left to the first run, whose error says why.
     """
-    from wgsl_kernels.backends.webgpu.composing.text.operands import classify
-
     try:
         source = shader.source
         form = classify(source, shader.form)
@@ -96,47 +96,88 @@ def _is_atomic(source: Source, type_: Expression | None, depth: int = 0) -> bool
     return any(_is_atomic(source, one, depth + 1) for one in parts)
 
 
-HOOKS = (
-    "op", "init", "combine", "lift", "append", "finish", "apply", "settle", "main",
-    "a_at", "b_at", "b_vec4", "term",
-)  # fmt: skip
-"""The functions by which a form is known, or that it may have."""
+_OF_TOTALS = frozenset({"init", "combine", "lift", "append", "finish"})
+_READ: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        "map": OP_NAMES,
+        "reduce": _OF_TOTALS,
+        "normalize": (_OF_TOTALS - {"finish"}) | {"settle", "apply"},
+        "scan": _OF_TOTALS,
+        "window": _OF_TOTALS,
+        "free": frozenset[str](),
+    }
+)
+"""The functions that each form calls by their names; a reduction with ``apply`` normalizes."""
+_NOUN = {"reduce": "reduction", "normalize": "reduction with apply", "free": "kernel with a main"}
 _OF_TEXT = ("fn ", ";", "->")
 """What a path has not."""
 
 
-class MisspeltHook(NamedTuple):
-    """A function that nothing calls and whose name is nearly that of a hook."""
+class Slip(NamedTuple):
+    """What a shader's author wrote and nothing reads, where something else was meant.
 
-    name: str
-    near: str
+    Attributes:
+        code: Its code; `wgsl.errors.finding_codes` lists all.
+        width: How many characters are meant.
+        line: The line of the file.
+    """
+
+    code: str
+    words: str
     place: Place
+    width: int
     line: str
 
-    @property
-    def words(self) -> str:
-        return f"nothing calls {self.name}. Did you mean {self.near!r}?"
+
+def slips(source: Source, form: DeclaredForm | None = None) -> Iterator[Slip]:
+    """Yield functions that nothing calls and whose names are hooks, or nearly, and marks in vain.
+
+    ``form`` is the one that is declared.
+    """
+    from wgsl_kernels.wgsl.lint import marks  # of authors' shaders alone
+
+    text = source.own.text
+    for code, words, begin, width in _unread(source, form):
+        place = text.place(begin)
+        yield Slip(code, words, place, width, text.line(place.line))
+    for one in (*marks.misspelt_marks(text), *marks.marks_of_choices(text)):
+        place = text.place(one.span.begin)
+        width = one.span.end - one.span.begin
+        yield Slip(one.code, one.words, place, width, text.line(place.line))
 
 
-def misspelt_hooks(source: Source) -> Iterator[MisspeltHook]:
-    """Yield functions that nothing calls and whose names are nearly those of hooks."""
+def _unread(source: Source, form: DeclaredForm | None) -> Iterator[tuple[str, str, int, int]]:
     file = source.own
     have = set(file.module.functions)
+    kind = _kind(source, form)
     for name, function in file.module.functions.items():
-        if name in HOOKS or name in file.needs or function.is_entry or name.startswith("op_"):
+        if name in file.needs or function.is_entry or (kind and name in _READ[kind]):
             continue
-        near = difflib.get_close_matches(name, [one for one in HOOKS if one not in have], 1, 0.7)
-        if near:
-            place = file.text.place(function.name_span.begin)
-            yield MisspeltHook(name, near[0], place, file.text.line(place.line))
+        if kind and is_hook(name):
+            noun = _NOUN.get(kind, kind)
+            known = ", ".join(sorted(_READ[kind])) or "its main alone"
+            code, words = "unread-hook", f"a {noun} has no {name}; it reads {known}."
+        elif near := difflib.get_close_matches(name, [n for n in HOOKS if n not in have], 1, 0.7):
+            code, words = "misspelt-hook", f"nothing calls {name}. Did you mean {near[0]!r}?"
+        else:
+            continue
+        yield code, words, function.name_span.begin, len(name)
+
+
+def _kind(source: Source, declared: DeclaredForm | None) -> str:
+    """Return by which hooks a shader is read; empty where it is none, which its first run says."""
+    try:
+        form = classify(source, declared)
+    except WgslKernelsError:
+        return ""
+    return "normalize" if form == "reduce" and "apply" in source.functions else form
 
 
 def warn_of_slips(shader: ShaderKernel) -> None:
-    """Warn at a shader's registration of hooks that are misspelt, and of text taken for a path."""
+    """Warn at a shader's registration of its slips, and of text taken for a path."""
     words: list[str] = []
     try:
-        found = list(misspelt_hooks(shader.source))
-        words += [f"{one.place.label}: {one.words}" for one in found]
+        words += [f"{one.place.label}: {one.words}" for one in slips(shader.source, shader.form)]
     except (WgslKernelsError, OSError, ValueError):  # its first run says why
         if not is_wgsl(shader.given) and any(one in shader.given for one in _OF_TEXT):
             words.append(

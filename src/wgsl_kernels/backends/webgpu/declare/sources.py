@@ -35,8 +35,7 @@ class Sources:
     def __init__(self, origin: Origin) -> None:
         self._folder = origin.folder
         self._is_ours = origin.is_ours
-        self._inline = origin.inline
-        note_python_file(self._inline, origin.file)
+        self._inline, self._python_file = origin.inline, origin.file
         self._found: Recent[SourceKey, Source] = Recent(SOURCE_BYTES)
         self._digests: dict[SourceKey, bytes] = {}
         """What was read from files, also where the texts are forgotten: what runs came from it."""
@@ -69,6 +68,7 @@ class Sources:
         """Return a template with its slots filled, as its files are now."""
         from wgsl_kernels.backends.webgpu.modules.template_files import find_template
 
+        note_python_file(self._inline, self._python_file)
         return find_template(given, slots, self._folder, self._inline)
 
     def look_again(self) -> bool:
@@ -120,6 +120,7 @@ class Sources:
         if slots is None and configuration is None:
             from wgsl_kernels.backends.webgpu.modules.source import find_source
 
+            note_python_file(self._inline, self._python_file)
             return find_source(given, self._folder, self._inline)
         from wgsl_kernels.backends.webgpu.modules.template_files import source_of
 

@@ -6,7 +6,7 @@ import itertools
 import re
 from typing import TYPE_CHECKING
 
-from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
+from wgsl_kernels.backends.webgpu.composing.text.operands import is_hook
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.syntax import tree
@@ -45,7 +45,6 @@ _TAKEN = re.compile(
     r"|u32|i32|f32|f16|bool|array|vec[234]\w?"
 )
 """The names in the text that is written behind a file."""
-_OTHER_FORMS = OP_NAMES | {"main", "lift", "append", "settle", "apply"}
 _NUMBERS = frozenset({"f32", "f16", "i32", "u32", "bool"})
 _SHORT = re.compile(r"vec4([fhiu])")
 
@@ -75,7 +74,7 @@ def refuse_others(kernel: str, text: Text, names: Names) -> None:
         name = node.ident.name
         why = ""
         if isinstance(node, tree.Function) and (
-            node.is_entry or (name in _OTHER_FORMS and name not in used)
+            node.is_entry or (is_hook(name) and name not in SLOTS and name not in used)
         ):
             why = f"a product has no {name!r}; want {', '.join(SLOTS)}, and what they call."
         elif isinstance(node, tree.Var) and node.space in ("workgroup", "uniform"):

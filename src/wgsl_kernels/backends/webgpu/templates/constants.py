@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.lint.marks import marks_of_choices, misspelt_marks
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.known import once_per_text
 from wgsl_kernels.wgsl.types.values import known_literal
@@ -25,7 +26,7 @@ _MOST = 255
 """The largest value of a constant that takes any from a least on."""
 Chooser = Literal["tune", "given"]
 
-_MARK = re.compile(r"[ \t]*//[ \t]*@(tune|given)\b[ \t]*([^\n]*)")
+_MARK = re.compile(r"[ \t]*//[ \t]*(@([A-Za-z_]\w*))[ \t]*([^\n]*)")
 _FROM = re.compile(r"([0-9]+)\.\.(?=[\s:]|$)")
 _WORD = re.compile(r"(true|false|-?[0-9]+)[ui]?(?=[\s:,]|$)[ \t,]*")
 
@@ -67,15 +68,27 @@ def constants_in(text: Text) -> tuple[ConfigurationConstant, ...]:
     """Return the configuration constants that a file declares.
 
     Raises:
-        ShaderError: One is no literal, or takes no values, or not its own default.
+        ShaderError: One is no literal, or takes no values, or not its own default; or a mark is
+            misspelt, or stands behind no constant.
     """
     found: list[ConfigurationConstant] = []
+    read: set[int] = set()
+    misspelt = {one.span.begin: one for one in misspelt_marks(text)}
     for node in parse_source(text).module.declarations:
         if isinstance(node, tree.Value) and node.keyword == "const":
             mark = _MARK.match(text.text, node.end)
-            if mark is not None:
-                chooser: Chooser = "tune" if mark.group(1) == "tune" else "given"
-                found.append(_constant(text, node, chooser, mark.group(2)))
+            if mark is None:
+                continue
+            if (near := misspelt.get(mark.start(1))) is not None:
+                raise ShaderError(text.point(near.words, near.span.begin))
+            if mark[2] in ("tune", "given"):
+                chooser: Chooser = "tune" if mark[2] == "tune" else "given"
+                found.append(_constant(text, node, chooser, mark[3]))
+                read.add(mark.start(1))
+    for one in marks_of_choices(text):
+        if one.span.begin not in read:
+            message = "this mark stands behind no const; want 'const NAME = value;' on its line."
+            raise ShaderError(text.point(message, one.span.begin))
     return tuple(found)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -52,6 +53,13 @@ VARIANTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )
 OP_NAMES = frozenset({"op", *(name for names in VARIANTS.values() for name in names)})
+HOOKS = (
+    "op", "init", "combine", "lift", "append", "finish", "apply", "settle", "main",
+    "a_at", "b_at", "b_vec4", "term",
+)  # fmt: skip
+"""The functions by which a form is known, or that it may have."""
+_OF_DTYPE = rf"(?:{'|'.join(HOOKS)})_(?:[a-z]*\d+|int|float|half|bool|complex)"
+"""What looks like a hook for one dtype alone, as maps have them of ``op``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +103,11 @@ class Operand:
     def bound_type(self) -> str:
         """The WGSL type of what a buffer is made of: an element, or a word of four bytes."""
         return BOUND_TYPES[self.dtype]
+
+
+def is_hook(name: str) -> bool:
+    """Say whether a function is called as a hook, of whatever form, or as one for a dtype alone."""
+    return name in HOOKS or name in OP_NAMES or re.fullmatch(_OF_DTYPE, name) is not None
 
 
 def choose_op(kernel: str, source: Source, dtype: str) -> Function:
