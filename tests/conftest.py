@@ -42,6 +42,9 @@ if "PYTEST_XDIST_WORKER" in os.environ and not ALL_MODES:
     vars(device_module)["ahead_for"] = lambda choice: None
 if ENGINE == "portable":
     lower_for_any_browser()
+# At every 700 new objects Python looked for garbage: a twelfth of what tests do in Python. There are
+# few cycles here, and after STAYING tests they go anyway.
+gc.set_threshold(20_000, 50, 1_000)
 
 
 @pytest.fixture(autouse=True)
