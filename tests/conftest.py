@@ -39,11 +39,11 @@ composed.is_all_ours = lambda source_map: False
 # Where processes take all cores, threads that compile ahead take turns with them, and compile each
 # text on a device that they open for it: a tenth of the time. All modes have them, and their tests.
 if "PYTEST_XDIST_WORKER" in os.environ and not ALL_MODES:
-    vars(device_module)["ahead_for"] = lambda choice: None
+    device_module.__dict__["ahead_for"] = lambda choice: None
 if ENGINE == "portable":
     lower_for_any_browser()
-# At every 700 new objects Python looked for garbage: a twelfth of what tests do in Python. There are
-# few cycles here, and after STAYING tests they go anyway.
+# At every 700 new objects Python looked for garbage: a twelfth of what tests do in Python. Of cycles
+# there are few here, and after STAYING tests they go anyway.
 gc.set_threshold(20_000, 50, 1_000)
 
 
