@@ -42,8 +42,8 @@ if "PYTEST_XDIST_WORKER" in os.environ and not ALL_MODES:
     device_module.__dict__["ahead_for"] = lambda choice: None
 if ENGINE == "portable":
     lower_for_any_browser()
-# At every 700 new objects Python looked for garbage: a twelfth of what tests do in Python. Of cycles
-# there are few here, and after STAYING tests they go anyway.
+# At every 700 new objects Python looked for garbage: a twelfth of what tests do in Python. There
+# are few cycles here, and after STAYING tests they go anyway.
 gc.set_threshold(20_000, 50, 1_000)
 
 
