@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.modes import ENGINE, FUSION, drawn
+from tests.modes import ALL_MODES, ENGINE, FUSION, drawn
 from tests.portable_device import lower_for_any_browser
 from tests.sharing import order
 from tests.sharing import pytest_xdist_make_scheduler as pytest_xdist_make_scheduler
 
 from wgsl_kernels.backends.webgpu.adapter import policy
 from wgsl_kernels.backends.webgpu.composing.text import composed
+from wgsl_kernels.backends.webgpu.devices import device as device_module
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
@@ -35,8 +36,15 @@ config.small_ops = "device"  # most tests are small, and it is the kernels that 
 config.fusion = FUSION
 # Shaders of the package are held to what browsers take here, since no user's run looks at them.
 composed.is_all_ours = lambda source_map: False
+# Where processes take all cores, threads that compile ahead take turns with them, and compile each
+# text on a device that they open for it: a tenth of the time. All modes have them, and their tests.
+if "PYTEST_XDIST_WORKER" in os.environ and not ALL_MODES:
+    device_module.__dict__["ahead_for"] = lambda choice: None
 if ENGINE == "portable":
     lower_for_any_browser()
+# At every 700 new objects Python looked for garbage: a twelfth of what tests do in Python. There
+# are few cycles here, and after STAYING tests they go anyway.
+gc.set_threshold(20_000, 50, 1_000)
 
 
 @pytest.fixture(autouse=True)
