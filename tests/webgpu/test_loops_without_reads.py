@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections import deque
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -145,10 +146,10 @@ def test_pipelines_that_are_gone_are_waited_for_no_longer() -> None:
         """Stands for a pipeline."""
 
     kept: Any = Made()
-    for one in (kept, *(Made() for _ in range(9))):
-        deadlines.is_made(one)
-        deadlines.is_made(one)
-    del one
+    several: list[Any] = [kept, *(Made() for _ in range(9))]
+    for _ in range(2):
+        deque(map(deadlines.is_made, several))
+    del several
     gc.collect()
     assert [each() for each in deadlines.fresh] == [kept]
     deadlines.are_done()

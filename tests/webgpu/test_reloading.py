@@ -262,12 +262,14 @@ TEXTS = {
 }
 """Which file changes, and its text."""
 DONE = [done for size in range(4) for done in itertools.product(("reload", "call"), repeat=size)]
-CASES = [((state, done),) for state in ("broken", "gone") for done in DONE]
-CASES += [
-    (("broken", first), ("gone", then), ("broken", then))
-    for first in DONE
-    for then in DONE
-    if len(first) < 2 and len(then) < 3
+CASES: list[tuple[tuple[str, tuple[str, ...]], ...]] = [
+    *(((state, done),) for state in ("broken", "gone") for done in DONE),
+    *(
+        (("broken", first), ("gone", then), ("broken", then))
+        for first in DONE
+        for then in DONE
+        if len(first) < 2 and len(then) < 3
+    ),
 ]
 
 

@@ -53,8 +53,8 @@ class Status:
         found = np.flatnonzero(rows[:, 0])
         if not found.size:
             return None
-        code, value = rows[found[0]].tolist()
-        return self._owners[found[0]](code, value)
+        at = int(found[0])
+        return self._owners[at](int(rows[at, 0]), int(rows[at, 1]))
 
     def forget(self) -> None:
         """Hear that all words were looked at."""
