@@ -70,7 +70,7 @@ def test_a_scheduled_optimizer_goes_on_after_loading_copying_and_pickling() -> N
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: train.CosineDecay(1.0, 0), "CosineDecay: steps is 0; want a number above 0"),
+        (lambda: train.CosineDecay(1.0, 0), "CosineDecay: steps is 0; want 1 or more"),
         (lambda: train.ExponentialDecay(1.0, 1, -0.5), "ExponentialDecay: factor is -0.5"),
         (lambda: train.PolynomialDecay(1.0, 1, power=0), "PolynomialDecay: power is 0"),
         (lambda: train.LinearWarmup(0, 1.0), "LinearWarmup: steps is 0"),

@@ -112,6 +112,10 @@ def _falls_back(x: wk.Tensor) -> Any:
     return wk.cast(x, "float64") + 1.0
 
 
+def _checks(x: wk.Tensor) -> Any:
+    return [wk.gather(ONES, x + n % 2) for n in range(520)]
+
+
 def _counts(x: wk.Tensor) -> Any:
     return wk.unique(x)[0]
 
@@ -121,6 +125,7 @@ REFUSED: list[tuple[Callable[..., Any], Any, type[Exception], str]] = [
     (_makes, ONES, wk.ArgumentError, r"read on the host at .*test_export.py:\d+"),
     (_falls_back, ONES, wk.ArgumentError, r"the op at .*test_export.py:\d+ runs on cpu"),
     (_counts, np.ones(3, np.int32), wk.ArgumentError, "read on the host at"),
+    (_checks, np.zeros(1, np.int32), wk.ArgumentError, "more than 512 of its kernels check values"),
     (lambda x: x, np.array(["a"]), wk.DTypeError, "the input 'x' is string"),
     (lambda x: 3, ONES, wk.ArgumentError, "returns a int; want tensors"),
     (lambda x: wk.tensor(["a"]), ONES, wk.DTypeError, "a result is string"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -251,3 +253,69 @@ def test_a_broken_reduction_that_is_deferred_runs_at_the_next_call_when_mended(
         file.write_text(SUM)
 
         assert (mine(x) * 2.0).item() == 6.0
+
+
+TEXTS = {
+    "own file": ("mine.wesl", "import package::by::BY;\nfn op(x: T) -> T {{ return x * {}.0; }}\n"),
+    "imported": ("by.wgsl", "const BY = {}.0;\n"),
+    "derived from": ("mine.wesl", "fn op(x: T) -> T {{ return x * {}.0; }}\n"),
+}
+"""Which file changes, and its text."""
+DONE = [done for size in range(4) for done in itertools.product(("reload", "call"), repeat=size)]
+CASES: list[tuple[tuple[str, tuple[str, ...]], ...]] = [
+    *(((state, done),) for state in ("broken", "gone") for done in DONE),
+    *(
+        (("broken", first), ("gone", then), ("broken", then))
+        for first in DONE
+        for then in DONE
+        if len(first) < 2 and len(then) < 3
+    ),
+]
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_a_file_that_is_back_is_named_whatever_was_done_meanwhile(case: str, folder: Path) -> None:
+    name, text = TEXTS[case]
+    file, derives = folder / name, case == "derived from"
+    (folder / "mine.wesl").write_text(
+        "import package::by::BY;\nfn op(x: T) -> T { return x * BY; }"
+    )
+    file.write_text(text.format(1))
+    wk.signature("Mine")(lambda x, /: x.like())
+    wk.wgsl_kernel("Mine", folder / "mine.wesl", gradient="derive" if derives else None)
+    x = wk.tensor(np.ones(3, np.float32))
+
+    def value() -> float:
+        with wk.use_backend("webgpu"):
+            found = wk.grad(lambda x: wk.sum(mine(x)))(x) if derives else mine(x)
+            return float(found.numpy()[0])
+
+    assert value() == 1
+    for number, states in enumerate(CASES, 2):
+        for state, done in states:
+            file.unlink() if state == "gone" else file.write_text(text.format("no number"))
+            for one in done:
+                if one == "reload":
+                    found = wk.reload_kernels()
+                    assert state == "broken" or found[:1] == ["Mine"], states
+                else:
+                    with suppress(wk.ShaderError):
+                        value()
+        file.write_text(text.format(number))
+        assert wk.reload_kernels()[:1] == ["Mine"], states
+        assert value() == number
+        assert wk.reload_kernels() == []
+
+
+def test_a_file_that_was_not_there_at_first_is_named_once_it_is(folder: Path) -> None:
+    (folder / "by.wgsl").unlink()
+    wk.signature("Mine")(lambda x, /: x.like())
+    register(folder)
+    x = wk.tensor(np.zeros(3, np.float32))
+    with wk.use_backend("webgpu"):
+        with pytest.raises(wk.ShaderError):
+            mine(x)
+        write(folder, 5)
+        assert wk.reload_kernels() == ["Mine"]
+        assert wk.reload_kernels() == []
+        assert mine(x).tolist() == [5.0] * 3

@@ -83,6 +83,9 @@ class TopKAccuracy:
     right: Mean
     k: int
 
+    def __post_init__(self) -> None:
+        self.k = at_least("TopKAccuracy", "k", self.k, 1)
+
     def update(
         self, labels: TensorLike, predictions: TensorLike, weights: TensorLike | None = None
     ) -> None:

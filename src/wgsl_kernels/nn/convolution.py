@@ -271,7 +271,7 @@ def conv_transpose(
     """
     op = "conv_transpose"
     channels, results = count(op, "inputs", inputs), count(op, "outputs", outputs)
-    if pad not in ("valid", "same") and (not isinstance(pad, int) or pad < 0):
+    if isinstance(pad, str) and pad not in ("valid", "same"):
         raise ArgumentError(f"{op}: pad is {shown(pad)}; want 'valid', 'same' or a number.")
     shape = (*_window(op, window), results, channels)
     weight = variable((initializer or glorot_uniform)(shape, generator=generator))

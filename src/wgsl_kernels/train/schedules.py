@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.values.attributes import number
+from wgsl_kernels.engine.values.attributes import at_least, integers, number
 from wgsl_kernels.ops.elementwise.binary import maximum, minimum
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.ops.elementwise.compare import greater_equal, less
@@ -32,7 +32,7 @@ class ExponentialDecay:
 
     Attributes:
         initial: The first rate.
-        steps: After how many steps the rate has been multiplied by ``factor``; above 0.
+        steps: After how many steps the rate has been multiplied by ``factor``; 1 or more.
         factor: Above 0.
         staircase: Whether only whole multiples of ``steps`` count.
 
@@ -48,7 +48,8 @@ class ExponentialDecay:
     staircase: bool = False
 
     def __post_init__(self) -> None:
-        _above_zero("ExponentialDecay", steps=self.steps, factor=self.factor)
+        _keep_steps(self)
+        _above_zero("ExponentialDecay", factor=self.factor)
 
     def __call__(self, step: Tensor) -> Tensor:
         """Return the rate after ``step`` steps."""
@@ -63,7 +64,7 @@ class CosineDecay:
 
     Attributes:
         initial: The first rate.
-        steps: How many steps it takes; above 0.
+        steps: How many steps it takes; 1 or more.
         final: The rate from then on.
 
     Source: Loshchilov and Hutter, SGDR: Stochastic Gradient Descent with Warm Restarts, 2016.
@@ -79,7 +80,7 @@ class CosineDecay:
     final: float = 0.0
 
     def __post_init__(self) -> None:
-        _above_zero("CosineDecay", steps=self.steps)
+        _keep_steps(self)
 
     def __call__(self, step: Tensor) -> Tensor:
         """Return the rate after ``step`` steps."""
@@ -93,7 +94,7 @@ class PolynomialDecay:
 
     Attributes:
         initial: The first rate.
-        steps: How many steps it takes; above 0.
+        steps: How many steps it takes; 1 or more.
         final: The rate from then on.
         power: 1 is a straight line; above 0.
 
@@ -109,7 +110,8 @@ class PolynomialDecay:
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        _above_zero("PolynomialDecay", steps=self.steps, power=self.power)
+        _keep_steps(self)
+        _above_zero("PolynomialDecay", power=self.power)
 
     def __call__(self, step: Tensor) -> Tensor:
         """Return the rate after ``step`` steps."""
@@ -136,7 +138,8 @@ class PiecewiseConstant:
     rates: Sequence[float]
 
     def __post_init__(self) -> None:
-        bounds, rates = tuple(self.boundaries), tuple(self.rates)
+        bounds = integers("PiecewiseConstant", "boundaries", self.boundaries)
+        rates = tuple(self.rates)
         if len(rates) != len(bounds) + 1:
             raise ArgumentError(
                 f"PiecewiseConstant: there are {len(rates)} rates for {len(bounds)} boundaries; "
@@ -160,7 +163,7 @@ class LinearWarmup:
     """A straight line from 0 up to the rate of another schedule, which starts where it ends.
 
     Attributes:
-        steps: How many steps the line takes: the first has ``1 / steps`` of the rate; above 0.
+        steps: How many steps the line takes: the first has ``1 / steps`` of the rate; 1 or more.
         then: A rate, or the schedule that follows; it counts from the end of the line.
 
     Example:
@@ -173,7 +176,7 @@ class LinearWarmup:
     then: float | Callable[[Tensor], TensorLike]
 
     def __post_init__(self) -> None:
-        _above_zero("LinearWarmup", steps=self.steps)
+        _keep_steps(self)
 
     def __call__(self, step: Tensor) -> Tensor:
         """Return the rate after ``step`` steps."""
@@ -181,6 +184,12 @@ class LinearWarmup:
         rate = self.then(after) if callable(self.then) else self.then
         risen = astype(step + 1, "float32") / float(self.steps)
         return where(less(step, self.steps), risen, 1.0) * rate
+
+
+def _keep_steps(schedule: ExponentialDecay | CosineDecay | PolynomialDecay | LinearWarmup) -> None:
+    """Check how many steps a schedule takes, and keep them as an ``int``."""
+    steps = at_least(type(schedule).__name__, "steps", schedule.steps, 1)
+    object.__setattr__(schedule, "steps", steps)
 
 
 def _above_zero(schedule: str, **numbers: float) -> None:

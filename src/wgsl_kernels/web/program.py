@@ -10,6 +10,7 @@ import numpy as np
 
 from wgsl_kernels.backends.webgpu.adapter.facts import DEFAULT_LIMITS
 from wgsl_kernels.backends.webgpu.arrays.array import device_bytes
+from wgsl_kernels.backends.webgpu.devices.status import SLOTS
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.web.portable import stage_of
 
@@ -62,7 +63,10 @@ class _ProgramWriter:
         self._blocks: dict[Any, int] = {}
         replay = traced.replay
         self._outside = {one.block for one in replay._kept}
-        self._status = None if replay._status is None else replay._status.storage.block
+        if len(replay._statuses) > 1:
+            raise ArgumentError(f"export: more than {SLOTS} of its kernels check values.")
+        self._reporting = next(iter(replay._statuses), None)
+        self._status = None if self._reporting is None else self._reporting.storage.block
         self._slots: list[int] = []
         self._of_variable: dict[int, int] = {}
         self._pipelines: dict[int, int] = {}
@@ -82,7 +86,7 @@ class _ProgramWriter:
         ]
         content["outputs"] = self._outputs()
         content["copies"] = self._copies()
-        content["reports"] = self._reports(replay._status)
+        content["reports"] = self._reports(self._reporting)
         content["buffers"] = self._buffers
         return self._program
 

@@ -20,7 +20,7 @@ from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.backends.webgpu.modules.source import load_text, text_given
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.errors import ShaderError, WgslKernelsError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -86,7 +86,12 @@ class MadeShader(ShaderKernel, ABC):
 
     def look_again(self) -> bool:
         """Say whether the parent differs from what this was made of."""
-        return bool(self.kept) and self.kept[0][0] != self.parent.source.digest
+        if not self.kept:
+            return False
+        try:
+            return self.kept[0][0] != self.parent.source.digest
+        except WgslKernelsError:  # it raises where the kernel runs next
+            return True
 
     def differs(self) -> bool:
         return self.parent.differs()

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from wgsl_kernels.backends.webgpu.capturing.scratch import Scratch
-from wgsl_kernels.backends.webgpu.devices.status import SLOTS, LastingStatus
 from wgsl_kernels.engine.environment.origin import user_line
 
 if TYPE_CHECKING:
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Block, Storage
     from wgsl_kernels.backends.webgpu.devices.ready import Ready
+    from wgsl_kernels.backends.webgpu.devices.status import LastingStatus
 
 
 Place: TypeAlias = "Block | ScratchValue"
@@ -35,6 +35,7 @@ class Notes:
     Attributes:
         kept: Buffers from outside the scratch memory that they name, with a hold on each.
         held: The buffers allocated meanwhile that somebody held at the end, and what is in them.
+        statuses: Where its dispatches report; another one where the first was full.
         why: Why they cannot be replayed; nothing more is noted once that is known.
     """
 
@@ -42,7 +43,7 @@ class Notes:
         self.steps: list[RecordedDispatch] = []
         self.kept: dict[Block, Storage] = {}
         self.why = ""
-        self.status: LastingStatus | None = None
+        self.statuses: dict[LastingStatus, None] = {}
         self.held: dict[Block, ScratchValue] = {}
         self._device = device
         self._scratch: Scratch | None = None
@@ -103,13 +104,9 @@ class Notes:
 
     @property
     def current(self) -> LastingStatus:
-        if self.status is None:
-            self.status = LastingStatus(self._device.reports.new_storage())
-        self._device.reports.watch(self.status)
-        return self.status
+        found = self._device.reports.lasting()
+        self.statuses[found] = None
+        return found
 
     def status_storage(self) -> Storage:
-        if self.current.is_full:
-            self.refuse(f"more than {SLOTS} of its kernels check values")
-            return self._device.status_storage
         return self.current.storage

@@ -178,7 +178,7 @@ class GpuRecording:
                 found,
                 [one for block, one in notes.kept.items() if block not in slots],
                 self.scratch,
-                notes.status,
+                tuple(notes.statuses),
             )
 
     def _place(self, storage: Storage) -> Place:
@@ -240,8 +240,7 @@ class GpuRecording:
 
     def _writes_only_its_own(self, sources: dict[Place, int]) -> bool:
         """Refuse a run that writes into what it was given, which a replay could not restore."""
-        status = self._notes.status
-        spared = {None if status is None else status.storage.block}
+        spared = {one.storage.block for one in self._notes.statuses}
         outside = (self._notes.kept.keys() | sources.keys()) - spared
         for step in self._notes.steps:
             pipeline = step.ready.pipeline

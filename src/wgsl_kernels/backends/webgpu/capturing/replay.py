@@ -116,7 +116,7 @@ class GpuReplay:
         outputs: list[Output],
         kept: list[Storage],
         scratch: Workspace,
-        status: LastingStatus | None,
+        statuses: Sequence[LastingStatus],
     ) -> None:
         self.used = used
         self.dispatches = len(steps)
@@ -136,7 +136,7 @@ class GpuReplay:
         self._outputs = outputs
         self._kept = kept
         self._scratch = scratch
-        self._status = status
+        self._statuses = statuses
         self._work = sum(x * y * z for x, y, z in (step.ready.groups for step, _ in steps))
         recorder = device.recorder
         all_ready = [one.ready for one, _ in steps]
@@ -155,7 +155,6 @@ class GpuReplay:
             _bytes_of_variant
         )
         own = 0 if self._params is None else self._params.size
-        own += 0 if status is None else status.storage.nbytes
         self.nbytes = own + STEP_BYTES * len(steps)
         device.retained.add(self)
 
@@ -192,8 +191,8 @@ class GpuReplay:
             records = self._variants[key]
             if records is None:
                 records = self._variants.keep(key, self._variant(blocks, starts))
-            if self._status is not None:
-                device.reports.watch(self._status)
+            for status in self._statuses:
+                device.reports.watch(status)
             device.replay(records, blocks, self._work, self._origins)
         made: list[GpuArray] = []
         for slot, shape, dtype, size, layout, constant in self._outputs:
@@ -237,10 +236,8 @@ class GpuReplay:
 
     def counted(self, use: MemoryUse) -> MemoryUse:
         """Return a count of memory with what this keeps in its own place there."""
-        status = 0 if self._status is None else self._status.storage.nbytes
-        own = status if self._params is None else self._params.size + status
-        use = replace(use, captured_bytes=use.captured_bytes + own)
-        return use.without(1, status) if status else use
+        own = 0 if self._params is None else self._params.size
+        return replace(use, captured_bytes=use.captured_bytes + own)
 
     def _variant(self, blocks: tuple[Block, ...], starts: Sequence[int]) -> list[DeviceDispatch]:
         records: list[DeviceDispatch] = []

@@ -39,7 +39,8 @@ class Sources:
         self._found: Recent[SourceKey, Source] = Recent(SOURCE_BYTES)
         self._digests: dict[SourceKey, bytes] = {}
         """What was read from files, also where the texts are forgotten: what runs came from it."""
-        self._is_broken = False
+        self._unread: set[SourceKey] = set()
+        """Files that could not be read when they were last asked for."""
 
     def find(
         self,
@@ -59,8 +60,14 @@ class Sources:
         asked = (given, slots, None if configuration is None else tuple(configuration.items()))
         found = self._found[asked]
         if found is None:
-            found = self._found.keep(asked, self._known(asked))
-            if slots is not None or not is_wgsl(given) or found.imported:
+            is_file = slots is not None or not is_wgsl(given)
+            try:
+                found = self._found.keep(asked, self._known(asked))
+            except WgslKernelsError:
+                if is_file:
+                    self._unread.add(asked)
+                raise
+            if is_file or found.imported:
                 self._digests.setdefault(asked, found.digest)
         return found
 
@@ -76,24 +83,24 @@ class Sources:
 
         Files that could not be read the last time differ, too.
         """
-        was_broken, changed = self._is_broken, self._changed()
+        changed = self._changed()
         look_again()
-        self._is_broken = not all(changed.values())
+        self._unread = {asked for asked, is_read in changed.items() if not is_read}
         for asked in changed:  # before the texts: a thread that reads one anew notes its digest
             self._digests.pop(asked, None)
         self._found.drop(lambda asked, _: asked in changed)
-        return was_broken or bool(changed)
+        return bool(changed)
 
     def differs(self) -> bool:
         """Say whether any of the texts differs now, or cannot be read; nothing changes by that."""
-        return self._is_broken or bool(self._changed())
+        return bool(self._changed())
 
     def _changed(self) -> dict[SourceKey, bool]:
         """Return which texts differ now, and whether they can be read."""
         found: dict[SourceKey, bool] = {}
-        for asked, digest in list(self._digests.items()):
+        for asked in self._digests.keys() | self._unread:
             try:
-                if self._read(asked).digest != digest:
+                if self._read(asked).digest != self._digests.get(asked):
                     found[asked] = True
             except WgslKernelsError:  # it raises where the kernel runs next
                 found[asked] = False

@@ -132,7 +132,7 @@ class Deadlines:
 
     def is_made(self, pipeline: Pipeline) -> None:
         if self._policy.compiles_when_run:
-            self.fresh[ref(pipeline)] = None
+            self.fresh[ref(pipeline, self.fresh.pop)] = None
 
     def are_compiled(self, pipelines: Iterable[Pipeline]) -> None:
         for one in pipelines:

@@ -277,10 +277,10 @@ class Device:
         code. Hold ``lock`` until that dispatch is recorded, so that no read comes between.
         """
         with self.lock:
-            status = (self._noting or self.reports).current
-            if status.is_full:
+            taker = self._noting or self.reports
+            if taker.current.is_full:
                 self.wait()
-            return status.add(describe)
+            return taker.current.add(describe)
 
     @property
     def status_storage(self) -> Storage:

@@ -7,6 +7,7 @@ words along and raises what the slot's owner makes of them.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -49,10 +50,11 @@ class Status:
     def error_in(self, words: Bytes) -> Exception | None:
         """Return the first error that the words of all outstanding slots tell of."""
         rows = words.view(np.int32).reshape(-1, 2)
-        for describe, (code, value) in zip(self._owners, rows, strict=True):
-            if code:
-                return describe(int(code), int(value))
-        return None
+        found = np.flatnonzero(rows[:, 0])
+        if not found.size:
+            return None
+        at = int(found[0])
+        return self._owners[at](int(rows[at, 0]), int(rows[at, 1]))
 
     def forget(self) -> None:
         """Hear that all words were looked at."""
@@ -60,7 +62,11 @@ class Status:
 
 
 class LastingStatus(Status):
-    """A status buffer of a captured function: its slots stay with the replayed dispatches."""
+    """A status buffer of captured functions: its slots stay with the replayed dispatches.
+
+    Recordings share it, one after the other, until it is full. So a run that is recorded and
+    dropped, as in every call of ``scan``, takes slots alone until somebody waits, and no buffer.
+    """
 
     def __init__(self, storage: Storage) -> None:
         super().__init__()
@@ -77,6 +83,8 @@ class Reports:
         self.status = Status()
         self._put = put
         self._storage: Storage | None = None
+        self._lasting: LastingStatus | None = None
+        self._all_lasting: WeakSet[LastingStatus] = WeakSet()
         self._due: dict[LastingStatus, None] = {}
         self._error: Exception | None = None
 
@@ -86,18 +94,28 @@ class Reports:
 
     def status_storage(self) -> Storage:
         if self._storage is None:
-            self._storage = self.new_storage()
+            self._storage = self._new_storage()
         return self._storage
+
+    def lasting(self) -> LastingStatus:
+        """Return the status of what is being recorded, and have the next read look into it."""
+        if self._lasting is None:
+            self._lasting = LastingStatus(self._new_storage())
+            self._all_lasting.add(self._lasting)
+        self.watch(self._lasting)
+        return self._lasting
 
     @property
     def own(self) -> list[Storage]:
-        return [] if self._storage is None else [self._storage]
+        """The buffers that are none of the user's."""
+        lasting = [one.storage for one in self._all_lasting]
+        return lasting if self._storage is None else [self._storage, *lasting]
 
-    def new_storage(self) -> Storage:
+    def _new_storage(self) -> Storage:
         return self._put(np.zeros(STATUS_BYTES, np.uint8), "status")
 
     def watch(self, status: LastingStatus) -> None:
-        """Have the next read look into a captured function's buffer."""
+        """Have the next read look into the buffer of captured functions."""
         self._due[status] = None
 
     def read(
@@ -122,6 +140,8 @@ class Reports:
                 write(storage, 0, np.zeros(found.nbytes, np.uint8))
             status.forget()
         self._due.clear()
+        if self._lasting is not None and self._lasting.is_full:
+            self._lasting = None
         if self._error is not None:
             error, self._error = self._error, None
             raise error

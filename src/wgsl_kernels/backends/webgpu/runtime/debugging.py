@@ -45,12 +45,12 @@ class Debugging:
     """The switch on a backend's device.
 
     Attributes:
-        faults: What was found and nobody has read yet.
+        faults: What was found and nobody has read yet, each once.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.device: Device | None = None
-        self.faults: list[Finding] = []
+        self.faults: dict[Finding, None] = {}
         self._evaluator = evaluator
         self._plain: Any = None
         self._called: str | None = None
@@ -113,7 +113,7 @@ class Debugging:
         events = watch_run(self.device, self._plain, ready, storages)
         for line in said([one for one in events if one.record.event == "said"]):
             print(line)  # what wk_print is for
-        self.faults += [fault(one) for one in events if one.record.event != "said"]
+        self.faults |= {fault(one): None for one in events if one.record.event != "said"}
         self._writers |= {
             storage.id: dispatch
             for storage, one in zip(storages, dispatch.bindings, strict=True)
@@ -121,7 +121,7 @@ class Debugging:
         }
         called = self._called or user_line()
         if (seen := nan_finding(self.device, ready.origin, storages, called)) is not None:
-            self.faults.append(seen)
+            self.faults[seen] = None
 
     def _make(self, root: GpuArray, why: str) -> None:
         before, self._called = self._called, None if root.place is None else line_of(root.place)
@@ -135,7 +135,7 @@ class Debugging:
         found = type(self.device).read(self.device, storage, offset, nbytes)
         if config.is_on("debug", context.current()):
             seen = unwritten_finding(found, self._writers.get(storage.id))
-            self.faults += [] if seen is None else [seen]
+            self.faults |= {} if seen is None else {seen: None}
         self._tell()
         return found
 
@@ -146,7 +146,7 @@ class Debugging:
 
     def _tell(self) -> None:
         if self.faults:
-            faults, self.faults = tuple(dict.fromkeys(self.faults)), []
+            faults, self.faults = tuple(self.faults), {}
             more = f"\n({len(faults) - 1} more like it.)" if len(faults) > 1 else ""
             raise KernelFault(f"{faults[0].message}{more}", findings=faults)
 
