@@ -98,3 +98,38 @@ def test_an_index_out_of_range_is_reported_by_the_read_of_an_empty_result(
         with pytest.raises(wk.IndexOutOfRange, match="indices holds 9"):
             f(x, at).numpy()
         assert (wk.ones((2,)) + 1.0).tolist() == [2.0, 2.0]
+
+
+COUNT = 70_000
+"""So many squared are more than numbers of 32 bits tell apart."""
+LOOKUPS: dict[str, Any] = {
+    "take": lambda x, at: take(x, at, axis=0),
+    "take columns": lambda x, at: take(x, at, axis=1),
+    "take_along_axis": lambda x, at: wk.take_along_axis(x, wk.broadcast_to(at, (COUNT, 2)), 1),
+    "index": lambda x, at: x[at, at],
+    "topk": lambda x, at: wk.topk(x, 2),
+    "segments": lambda x, at: wk.unsorted_segment_sum(x, wk.zeros((COUNT,), dtype="int32"), 1),
+}
+
+
+@pytest.mark.parametrize("name", LOOKUPS)
+def test_views_of_more_elements_than_a_number_of_32_bits_counts_are_refused(name: str) -> None:
+    with wk.use_backend("webgpu"):
+        x = wk.broadcast_to(arange(COUNT, dtype="float32")[:, None], (COUNT, COUNT))
+        at = wk.tensor([65_000, COUNT - 1])
+        words = r"\w+: \w+ .* \[70000, 70000\], 4900000000.*; on the GPU at most .* a slice"
+        with pytest.raises(wk.ShapeError, match=words):
+            LOOKUPS[name](x, at)
+        # what finds its elements along axes reaches all
+        assert x[-3:, ::-1].numpy()[1, 0] == COUNT - 2
+
+
+def test_views_whose_elements_indices_just_tell_apart_are_looked_up() -> None:
+    most, at = (1 << 16) - 1, wk.tensor([[0, 0], [40_000, 60_000]])
+    with wk.use_backend("webgpu"):
+        x = wk.broadcast_to(arange(most, dtype="float32")[:, None], (most, most))
+        assert take(x, wk.tensor([0, most - 1]), axis=0)[:, -1].tolist() == [0.0, most - 1.0]
+        assert take(x, wk.tensor([0, most - 1]), axis=1)[-1].tolist() == [most - 1.0] * 2
+        assert wk.gather_nd(x[:, :30_000], at[:1]).tolist() == [0.0]
+        with pytest.raises(wk.ShapeError, match=r"^GatherNd: .* 4294836225; on the GPU"):
+            wk.gather_nd(x, at)

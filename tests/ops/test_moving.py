@@ -264,3 +264,25 @@ def test_many_axes_are_repeated_at_once() -> None:
         found = wk.tile(x, (2, 3, 2, 1, 2, 2)).numpy()
 
     np.testing.assert_array_equal(found, np.tile(x, (2, 3, 2, 1, 2, 2)))
+
+
+def _moved(name: str, x: np.ndarray) -> tuple[Any, Any]:
+    """Return what moves elements along all axes of many, ours and NumPy's."""
+    ends = [(0, 1)] * x.ndim
+    if name == "roll":
+        shifts, axes = list(range(1, x.ndim + 1)), list(range(x.ndim))
+        return lambda given: wk.roll(given, shifts, axes), np.roll(x, shifts, tuple(axes))
+    mode: Any = name
+    return lambda given: wk.pad(given, ends, mode=mode), np.pad(x, ends, mode)
+
+
+@pytest.mark.parametrize("ndim", [9, 12])
+@pytest.mark.parametrize("name", ["constant", "wrap", "edge", "symmetric", "roll"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_more_axes_move_than_a_shader_takes(backend: str, name: str, ndim: int) -> None:
+    x = np.arange(2.0**ndim, dtype=np.float32).reshape((2,) * ndim)
+    some = (slice(None),) * 3 + (slice(0, 1),) * (ndim - 6)
+    f, expected = _moved(name, x[some])
+    with wk.use_backend(backend):
+        np.testing.assert_array_equal(f(x[some]).numpy(), expected)
+        np.testing.assert_array_equal(f(wk.tensor(x)[some]).numpy(), expected)  # of a view

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 8
 """Axes that an index may have, as in flat_rows.wesl."""
+ROWS = 1 << 31
+"""How many rows an int32 tells apart."""
 
 
 class IndexedShape(NamedTuple):
@@ -165,7 +167,16 @@ def rows_on_device(
     *,
     wraps: bool = False,
 ) -> GpuArray:
-    """Return the number of the row that each index names, [count], int32."""
+    """Return the number of the row that each index names, [count], int32.
+
+    Raises:
+        ShapeError: Those numbers do not reach all rows of a broadcast view.
+    """
+    if layout.all_rows > ROWS:
+        raise ShapeError(
+            f"{kernel}: {name} looks up rows of {show(layout.lengths)}, {layout.all_rows}; on the "
+            f"GPU at most {ROWS} can be looked up. Take a slice first."
+        )
     gpu.check_known(
         indices, lambda values: _check(kernel, name, values, layout, shapes_of, wraps=wraps)
     )

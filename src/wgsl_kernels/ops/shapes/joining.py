@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 Pairs = tuple[tuple[int, int], ...]
 Paddings = int | Sequence[int] | Sequence[Sequence[int]]
 
+AXES = 8
+"""How many axes the shaders that pad and fold take."""
+
 
 @public(numpy="concatenate", tfjs="concat concat1d concat2d concat3d concat4d")
 def concat(arrays: Sequence[TensorLike], axis: int | None = 0) -> Tensor:
@@ -185,11 +188,16 @@ def _pad_v2_webgpu(
 
 def padded(gpu: Gpu, x: GpuArray, paddings: Pairs, constant_value: creation.Scalar) -> GpuArray:
     """Return ``x`` with elements of one value around it."""
+    shape, pairs = _without_seams(x.shape, paddings)
+    if len(shape) > AXES:  # one half of what is padded after the other
+        wide = [n for n, pair in enumerate(paddings) if any(pair)]
+        at, none = wide[len(wide) // 2], ((0, 0),) * len(paddings)
+        front = padded(gpu, x, (*paddings[:at], *none[at:]), constant_value)
+        return padded(gpu, front, (*none[:at], *paddings[at:]), constant_value)
     grown = zip(x.shape, paddings, strict=True)
     y = gpu.empty(tuple(before + n + after for n, (before, after) in grown), x.dtype)
     if not y.size:
         return y
-    shape, pairs = _without_seams(x.shape, paddings)
     is_vec4 = x.dtype != "complex64" and not any(n % 4 for n in (shape[-1], *pairs[-1]))
     unit, turns = 4 if is_vec4 else 1, gpu.policy.units_moved("PadV2")
     params = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
+from wgsl_kernels.backends.webgpu.arrays.array import row_major
 from wgsl_kernels.backends.webgpu.control.parts import excess, joined, part_of
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.drivers.host_memory import check_room
@@ -217,9 +218,14 @@ def _folded(
     *,
     is_long: bool = False,
 ) -> GpuArray:
+    if len(y_shape) > joining.AXES:
+        return _folded_with_fewer_axes(gpu, x, y_shape, before, mode, is_long=is_long)
     y = gpu.empty(y_shape, x.dtype)
     if y.size and x.shape:
-        params = {"mode": MODES.index(mode), "before": (0,) * (8 - len(before)) + tuple(before)}
+        params = {
+            "mode": MODES.index(mode),
+            "before": (0,) * (joining.AXES - len(before)) + tuple(before),
+        }
         gpu.dispatch(
             "shapes/moving/folded.wesl",
             {"x": x, "y": y},
@@ -228,6 +234,30 @@ def _folded(
         )
         return y
     return y if x.shape else gpu.view(x, x.shape, x.strides, x.offset)
+
+
+def _folded_with_fewer_axes(
+    gpu: Gpu, x: GpuArray, y_shape: Shape, before: Sequence[int], mode: str, *, is_long: bool
+) -> GpuArray:
+    """Join axes that stay as they are; where too many are left, go one half after the other."""
+    axes = list(zip(x.shape, y_shape, before, strict=True))
+    changed = [number for number, (n, grown, first) in enumerate(axes) if n != grown or first]
+    fewer: list[tuple[int, int, int]] = []
+    for number, (n, grown, first) in enumerate(axes):
+        if number and not {number, number - 1} & {*changed}:
+            fewer[-1] = (fewer[-1][0] * n, fewer[-1][1] * n, 0)
+        else:
+            fewer.append((n, grown, first))
+    if len(fewer) > joining.AXES:
+        at, none = changed[len(changed) // 2], (0,) * len(axes)
+        front = (*y_shape[:at], *x.shape[at:])
+        half = _folded(gpu, x, front, (*before[:at], *none[at:]), mode, is_long=is_long)
+        return _folded(gpu, half, y_shape, (*none[:at], *before[at:]), mode, is_long=is_long)
+    lengths, grown_lengths, firsts = zip(*fewer, strict=True)
+    flat = gpu.contiguous(x)
+    whole = gpu.view(flat, lengths, row_major(lengths), flat.offset)
+    y = _folded(gpu, whole, grown_lengths, firsts, mode, is_long=is_long)
+    return gpu.view(y, y_shape, row_major(y_shape), y.offset)
 
 
 @gradient("MirrorPad")

@@ -202,7 +202,11 @@ def _program(
     """Return the dispatch behind copies of an author's inputs, and what has ``begun`` outputs.
 
     ``first`` is the number of the first buffer that such a copy may be in.
+
+    Raises:
+        ShapeError: A view has more elements than an index can name.
     """
+    tensors.refuse_beyond_indices(composition.kernel, composition.source)
     composed, bound = composition.composed(), dict(tensors.bound)
     dispatches: list[Dispatch] = []
     copies: list[Spec] = []

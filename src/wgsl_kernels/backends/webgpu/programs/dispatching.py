@@ -12,7 +12,9 @@ from wgsl_kernels.backends.webgpu.declare.sources import Sources
 from wgsl_kernels.backends.webgpu.modules.kernel_source import declared_as_vec4, known_of_source
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
 from wgsl_kernels.backends.webgpu.programs.building import Bound, Composition, build, fold
+from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.origin import Origin
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.values.dtypes import DType
 
 
+INDICES = (1 << 32) - 1
+"""How many elements a number of 32 bits counts."""
 _OWN = Sources(Origin(__name__, __file__, 0))
 """The package's shaders that no kernel is registered with: copies and fills."""
 
@@ -79,6 +83,23 @@ class NamedTensors:
                 packed.add(number)
                 bound[name] = one.contiguous()
         return cls(tuple(read), tuple(made), bound, frozenset(packed))
+
+    def refuse_beyond_indices(self, kernel: str, source: Source) -> None:
+        """Refuse broadcast views of which a shader reads elements by indices that do not reach all.
+
+        Raises:
+            ShapeError: There is one.
+        """
+        for one in self.inputs:
+            if one.access != "strided" or self.bound[one.name].size <= INDICES:
+                continue
+            if _is_loaded_by_index(source, one.name):
+                given = self.bound[one.name]
+                raise ShapeError(
+                    f"{kernel}: {one.name} is a view of shape {show(given.shape)}, {given.size} "
+                    f"elements; on the GPU at most {INDICES} can be looked up. Take a slice of it "
+                    "first."
+                )
 
 
 def own_dispatch(
@@ -152,6 +173,14 @@ def _written(source: Source) -> frozenset[str]:
 def _is_stored(source: Source, name: str) -> bool:
     stores = {f"store_{name}", f"store_{wgsl_name(name)}", f"store4_{name}"}
     return any(stores & source.needs_of(one) for one in source.functions.values())
+
+
+@known_of_source
+def _is_loaded_by_index(source: Source, name: str) -> bool:
+    """Say whether a shader reads elements of a tensor by their numbers in row-major order."""
+    own = wgsl_name(name)
+    loads = {f"load_{name}", f"load_{own}", f"load4_{name}", f"load4_{own}"}
+    return any(not loads.isdisjoint(file.needs) for file in source.files)
 
 
 def fill(adapter: Adapter, x: Argument, words: Words) -> Dispatch:
