@@ -31,7 +31,8 @@ def _on_the_gpu() -> Iterator[None]:
 def held() -> tuple[int, int, int]:
     """Return what is alive now, and all bytes that the device has been asked for."""
     gc.collect()
-    device = find_driver("webgpu").open()  # type: ignore[attr-defined]  # it is ours
+    driver: Any = find_driver("webgpu")
+    device = driver.open()
     use = wk.memory().by_backend["webgpu"]
     return use.num_buffers, use.num_bytes, device.pool.held_bytes
 

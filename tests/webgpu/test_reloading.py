@@ -190,7 +190,8 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
 
 
 def test_pipelines_and_texts_of_a_kernel_that_is_replaced_go(folder: Path) -> None:
-    device = find_driver("webgpu").open()  # type: ignore[attr-defined]  # it is ours
+    driver: Any = find_driver("webgpu")
+    device = driver.open()
     x = wk.tensor(np.zeros(100, np.float32))
     held: list[int] = []
     for by in range(200):

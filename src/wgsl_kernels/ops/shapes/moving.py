@@ -241,14 +241,15 @@ def _folded_with_fewer_axes(
 ) -> GpuArray:
     """Join axes that stay as they are; where too many are left, go one half after the other."""
     axes = list(zip(x.shape, y_shape, before, strict=True))
-    changed = [number for number, (n, grown, first) in enumerate(axes) if n != grown or first]
+    stays = [n == grown and not first for n, grown, first in axes]
     fewer: list[tuple[int, int, int]] = []
     for number, (n, grown, first) in enumerate(axes):
-        if number and not {number, number - 1} & {*changed}:
+        if number and stays[number - 1] and stays[number]:
             fewer[-1] = (fewer[-1][0] * n, fewer[-1][1] * n, 0)
         else:
             fewer.append((n, grown, first))
     if len(fewer) > joining.AXES:
+        changed = [number for number, is_same in enumerate(stays) if not is_same]
         at, none = changed[len(changed) // 2], (0,) * len(axes)
         front = (*y_shape[:at], *x.shape[at:])
         half = _folded(gpu, x, front, (*before[:at], *none[at:]), mode, is_long=is_long)

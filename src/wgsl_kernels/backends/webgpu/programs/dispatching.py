@@ -91,10 +91,10 @@ class NamedTensors:
             ShapeError: There is one.
         """
         for one in self.inputs:
-            if one.access != "strided" or self.bound[one.name].size <= INDICES:
+            if one.access != "strided":
                 continue
-            if _is_loaded_by_index(source, one.name):
-                given = self.bound[one.name]
+            given = self.bound[one.name]
+            if given.size > INDICES and _is_loaded_by_index(source, one.name):
                 raise ShapeError(
                     f"{kernel}: {one.name} is a view of shape {show(given.shape)}, {given.size} "
                     f"elements; on the GPU at most {INDICES} can be looked up. Take a slice of it "

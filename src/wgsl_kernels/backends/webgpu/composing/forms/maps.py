@@ -56,6 +56,7 @@ def add_item(
 ) -> None:
     """Add the function of one item that the map skeleton calls; ``fill`` writes it for a slot."""
     composer, values = expressions.composer, expressions.compute()
+    # behind its outputs the composer has those of maps that follow
     for output, number in zip(composer.outputs, expressions.structure.outputs, strict=False):
         expressions.store(output, values[number])
     slot = "wk_item" if expressions.across is None else "wk_item_across"
