@@ -289,6 +289,44 @@ def test_what_is_not_followed_is_told_at_its_place(what: str) -> None:
     assert wk.get_kernel("Refused", "webgpu") is None
 
 
+CALLING_TWICE = {
+    "op": "fn op(x: f32) -> f32 { return twice(x); }\n",
+    "scan": """fn init() -> f32 { return 0.0; }
+fn lift(x: f32) -> f32 { return x; }
+fn combine(a: f32, b: f32) -> f32 { return a + b; }
+fn finish(total: f32) -> f32 { return twice(total); }
+""",
+}
+
+
+@pytest.mark.parametrize("comment", ["", "// @derivative twice(a) = 4.0 * a\n"])
+@pytest.mark.parametrize("form", CALLING_TWICE)
+def test_functions_of_another_file_are_followed(
+    form: str, comment: str, tmp_path: Any, backend: str
+) -> None:
+    helpers, kernel = tmp_path / "helpers.wesl", tmp_path / "kernel.wesl"
+    helpers.write_text(f"{comment}fn twice(a: f32) -> f32 {{ return 2.0 * a * a; }}\n")
+    kernel.write_text(f"import package::helpers::twice;\n{CALLING_TWICE[form]}")
+    declared: Any = form if form == "scan" else None
+    wk.wgsl_kernel("Far", str(kernel), form=declared, gradient="derive", cpu="derive")
+
+    @wk.signature("Far")
+    def _(x: wk.Spec, /, *, axis: int = -1) -> wk.Spec:
+        return x.like()
+
+    def gradient(x: wk.Tensor) -> wk.Tensor:
+        found: wk.Tensor = wk.grad(lambda x: wk.sum(wk.run("Far", x)))(x)
+        return found
+
+    x = wk.tensor([1.0, 2.0, 4.0])
+    with wk.use_backend(backend):
+        found = gradient(x).tolist(), wk.grad(lambda x: wk.sum(gradient(x)))(x).tolist()
+    if form == "scan":
+        assert found == ([44.0, 40.0, 28.0], [24.0, 20.0, 12.0])
+    else:
+        assert found == ([4.0, 8.0, 16.0], [4.0, 4.0, 4.0])
+
+
 def test_a_gradient_that_is_zero_is_remarked() -> None:
     with pytest.warns(RuntimeWarning, match="Steps: the gradient by x is zero throughout"):
         f = register("fn op(x: f32) -> f32 {\n  return floor(x);\n}\n", "Steps")

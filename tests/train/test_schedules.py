@@ -83,6 +83,21 @@ def test_a_schedule_out_of_range_is_refused(make: Any, message: str) -> None:
         make()
 
 
+@pytest.mark.parametrize(
+    ("schedule", "given", "message"),
+    [
+        (train.CosineDecay, ("1", 1), "CosineDecay: initial is '1'; want a number"),
+        (train.PolynomialDecay, (1.0, 1, None), "PolynomialDecay: final is None; want a number"),
+        (train.ExponentialDecay, (1.0, 1, 1.0, "no"), "staircase is 'no'; want True or False"),
+        (train.PiecewiseConstant, ([1], ["1", 2.0]), "rates is '1'; want a number"),
+        (train.LinearWarmup, (1, "0.1"), "LinearWarmup: then is '0.1'; want a number"),
+    ],
+)
+def test_what_is_no_number_is_refused(schedule: Any, given: Any, message: str) -> None:
+    with pytest.raises(wk.ArgumentError, match=message):
+        schedule(*given)
+
+
 @EVERYWHERE
 def test_gradients_are_clipped_together(backend: str) -> None:
     with wk.use_backend(backend):

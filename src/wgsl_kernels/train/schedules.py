@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
-from wgsl_kernels.engine.values.attributes import at_least, integers, number
+from wgsl_kernels.engine.values.attributes import at_least, converter, number, sequence
 from wgsl_kernels.ops.elementwise.binary import maximum, minimum
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.ops.elementwise.compare import greater_equal, less
@@ -48,7 +48,7 @@ class ExponentialDecay:
     staircase: bool = False
 
     def __post_init__(self) -> None:
-        _keep_steps(self)
+        _keep(self)
         _above_zero("ExponentialDecay", factor=self.factor)
 
     def __call__(self, step: Tensor) -> Tensor:
@@ -80,7 +80,7 @@ class CosineDecay:
     final: float = 0.0
 
     def __post_init__(self) -> None:
-        _keep_steps(self)
+        _keep(self)
 
     def __call__(self, step: Tensor) -> Tensor:
         """Return the rate after ``step`` steps."""
@@ -110,7 +110,7 @@ class PolynomialDecay:
     power: float = 1.0
 
     def __post_init__(self) -> None:
-        _keep_steps(self)
+        _keep(self)
         _above_zero("PolynomialDecay", power=self.power)
 
     def __call__(self, step: Tensor) -> Tensor:
@@ -138,8 +138,10 @@ class PiecewiseConstant:
     rates: Sequence[float]
 
     def __post_init__(self) -> None:
-        bounds = integers("PiecewiseConstant", "boundaries", self.boundaries)
-        rates = tuple(self.rates)
+        _keep(self)
+        bounds = self.boundaries
+        given = sequence("PiecewiseConstant", "rates", self.rates, "numbers")
+        rates = tuple([number("PiecewiseConstant", "rates", one) for one in given])
         if len(rates) != len(bounds) + 1:
             raise ArgumentError(
                 f"PiecewiseConstant: there are {len(rates)} rates for {len(bounds)} boundaries; "
@@ -147,7 +149,6 @@ class PiecewiseConstant:
             )
         if any(a >= b for a, b in itertools.pairwise(bounds)):
             raise ArgumentError(f"PiecewiseConstant: boundaries is {bounds}; want rising numbers.")
-        object.__setattr__(self, "boundaries", bounds)
         object.__setattr__(self, "rates", rates)
 
     def __call__(self, step: Tensor) -> Tensor:
@@ -176,7 +177,9 @@ class LinearWarmup:
     then: float | Callable[[Tensor], TensorLike]
 
     def __post_init__(self) -> None:
-        _keep_steps(self)
+        _keep(self)
+        if not callable(self.then):
+            object.__setattr__(self, "then", number("LinearWarmup", "then", self.then))
 
     def __call__(self, step: Tensor) -> Tensor:
         """Return the rate after ``step`` steps."""
@@ -186,10 +189,14 @@ class LinearWarmup:
         return where(less(step, self.steps), risen, 1.0) * rate
 
 
-def _keep_steps(schedule: ExponentialDecay | CosineDecay | PolynomialDecay | LinearWarmup) -> None:
-    """Check how many steps a schedule takes, and keep them as an ``int``."""
-    steps = at_least(type(schedule).__name__, "steps", schedule.steps, 1)
-    object.__setattr__(schedule, "steps", steps)
+def _keep(schedule: Any) -> None:
+    """Check what a schedule is made of, and keep it as plain numbers."""
+    name = type(schedule).__name__
+    for one in fields(schedule):
+        given = converter(str(one.type))(name, one.name, getattr(schedule, one.name))
+        if one.name == "steps":
+            at_least(name, "steps", given, 1)
+        object.__setattr__(schedule, one.name, given)
 
 
 def _above_zero(schedule: str, **numbers: float) -> None:

@@ -11,7 +11,7 @@ from wgsl_kernels.backends.derived.context import (
     declared,
     given_names,
     in_one_text,
-    raw_text,
+    own_text,
 )
 from wgsl_kernels.backends.derived.functions import scalar_of_dtype
 from wgsl_kernels.backends.derived.library import RULES
@@ -102,8 +102,8 @@ class Derivation:
 
     @functools.cached_property
     def _context(self) -> AccumulationNames:
-        own = self.source.own
-        rules = {**RULES, **custom_rules(own.text, own.module.functions)}
+        functions = [one for file in self.source.files for one in file.module.functions]
+        rules = {**RULES, **custom_rules(self._whole.composed, functions)}
         beside = (*declared(self.given()), *parse(common()).declarations)
         return AccumulationNames(beside, rules, self._label)
 
@@ -176,7 +176,7 @@ def _derivation(
 
 def _importing(shader: ShaderKernel, imports: Sequence[str]) -> Source:
     """Return a shader's file that imports more, and names that."""
-    raw = raw_text(shader)
+    own = own_text(shader).text
     names = [one.rpartition("::")[2] for one in imports]
     counts = [len(RULES[one].partials) if one in RULES else 1 for one in names]
     calls = [
@@ -185,7 +185,7 @@ def _importing(shader: ShaderKernel, imports: Sequence[str]) -> Source:
     ]
     head = "".join(f"import {one}; " for one in imports)
     uses = written_function("wk_uses", {"a": "f32"}, None, *calls)
-    return load_text(f"{head}{raw}\n{uses}", shader.source.file, shader.origin.folder)
+    return load_text(f"{head}{own}\n{uses}", shader.source.file, shader.origin.folder)
 
 
 def _names(shader: ShaderKernel) -> tuple[str, ...]:

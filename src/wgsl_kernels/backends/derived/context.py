@@ -6,10 +6,12 @@ import re
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
+from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder, text_given
+from wgsl_kernels.wgsl.derive.custom import rules_written
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span, Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap, TextBuilder
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap, TextBuilder, WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,12 +48,19 @@ def given_names(source: Source, scalar: str) -> str:
 
 
 def in_one_text(source: Source, head: str = "", *shared: Text) -> SourceMap:
-    """Return the declarations of all files in one text, behind others."""
+    """Return the declarations of all files in one text, behind others.
+
+    With functions go the comments that give their derivatives.
+    """
     text = TextBuilder()
     text.generate(head)
     for one in shared:
         text.quote(one, Span(0, len(one.text)))
     for file in source.files:
+        for name, span in rules_written(file.text):
+            if file is source.own or name in file.module.functions:
+                text.quote(file.text, span)
+                text.generate("\n")
         for node in file.module.declarations:
             text.generate("\n")
             text.quote(file.text, node.span)
@@ -59,15 +68,19 @@ def in_one_text(source: Source, head: str = "", *shared: Text) -> SourceMap:
     return text.finish()
 
 
-def raw_text(shader: ShaderKernel) -> str:
-    """Return the file of a shader, as one that is in no package."""
-    origin = shader.origin
-    return outside_package(shader, text_given(shader.given, origin.folder, origin.inline).text)
+def own_text(shader: ShaderKernel) -> Text:
+    """Return the file of a shader, which imports nothing but what any file may.
 
-
-def outside_package(shader: ShaderKernel, text: str) -> str:
-    """Return a text of a shader that names the package which it is in."""
-    return text.replace("package::", "wgsl_kernels::") if shader.origin.is_ours else text
+    With it are the functions that it imports of its author's other files.
+    """
+    source, origin = shader.source, shader.origin
+    if not all(is_ours(one.text.file) for one in source.imported):
+        whole = in_one_text(source)
+        return WrittenText(source.file, whole.composed.text, whole)
+    raw = text_given(shader.given, origin.folder, origin.inline)
+    if is_ours(raw.file):
+        raw = Text(raw.file, raw.text.replace("package::", "wgsl_kernels::"))
+    return raw
 
 
 def common() -> Text:

@@ -13,13 +13,13 @@ from wgsl_kernels.backends.derived.context import (
     declared,
     given_names,
     op_of,
-    outside_package,
+    own_text,
 )
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
-from wgsl_kernels.backends.webgpu.modules.source import load_text, text_given
+from wgsl_kernels.backends.webgpu.modules.source import load_text
 from wgsl_kernels.engine.environment.errors import ShaderError, WgslKernelsError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
@@ -35,10 +35,12 @@ from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
+from wgsl_kernels.wgsl.syntax.source_map import WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -116,8 +118,7 @@ class PartShader(MadeShader):
     op: str = field(kw_only=True)
 
     def text(self) -> str:
-        own = _without(_raw(self.parent), _OF_FORMS)
-        return f"{outside_package(self.parent, own)}\n{self.op}"
+        return f"{_without(_own_text(self.parent), _OF_FORMS)}\n{self.op}"
 
 
 def derive_map(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -168,19 +169,19 @@ def derived_name(kernel: str, parameter: str) -> str:
 
 def map_text(shader: ShaderKernel, wanted: str) -> str:
     """Return the shader of a map's gradient by one parameter."""
-    source, raw = shader.source, _raw(shader)
+    source, text = shader.source, _own_text(shader)
     op = op_of(source)
     assert op is not None
     written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
-    others = [
-        *declared(given_names(source, "f32")),
-        *parse(common()).declarations,
-        *[one for file in source.imported for one in file.module.declarations],
-    ]
+    others = [*declared(given_names(source, "f32")), *parse(common()).declarations]
+    read, own = text, parse(text).declarations
+    if not isinstance(text, WrittenText):
+        read, own = source.own.text, source.own.module.declarations
+        others += [one for file in source.imported for one in file.module.declarations]
     try:
         forward = Forward(
-            source.own.text,
-            source.own.module.declarations,
+            read,
+            own,
             others,
             RULES,
             "T" if "f32" not in written else "",
@@ -188,23 +189,21 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
         made = derived_map(forward, op.name, wanted, _upstream(op))
     except NotDerivableError as error:
         message = f"{shader.name}: the gradient by {wanted}: {error.message}"
-        raise ShaderError(raw.point(message, error.begin)) from None
+        raise ShaderError(read.point(message, error.begin)) from None
     if made.is_zero and not isinstance(shader, MadeShader):
         message = f"{shader.name}: the gradient by {wanted} is zero throughout."
         warnings.warn(message, RuntimeWarning, stacklevel=4)
-    own = outside_package(shader, _without(raw, OP_NAMES))
-    missing = [one for one in made.imports if one.rpartition("::")[2] not in _imported(raw)]
+    known = {*_imported(text), *[named.name for named in own if isinstance(named, tree.Function)]}
+    missing = [one for one in made.imports if one.rpartition("::")[2] not in known]
     imports = "".join(f"import {one};\n" for one in missing)
-    head = f"// The gradient of {shader.name} by {wanted}, made of {raw.file}.\n"
-    return f"{head}{imports}{own}\n{made.text}"
+    head = f"// The gradient of {shader.name} by {wanted}, made of {text.file}.\n"
+    return f"{head}{imports}{_without(text, OP_NAMES)}\n{made.text}"
 
 
-def _raw(shader: ShaderKernel) -> Text:
-    """Return the file of a shader as it is."""
+def _own_text(shader: ShaderKernel) -> Text:
     if isinstance(shader, MadeShader):
         return Text(shader.given, shader.text())
-    origin = shader.origin
-    return text_given(shader.given, origin.folder, origin.inline)
+    return own_text(shader)
 
 
 def _upstream(op: Function) -> str:

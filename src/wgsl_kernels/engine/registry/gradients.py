@@ -249,6 +249,11 @@ def _want(
         if fact == "value" and tensor in attrs:
             return RuleParameter("attr", tensor, fact)
     known = [*inputs, *outputs, *attrs]
+    if not inputs:
+        raise ArgumentError(
+            f"{rule.name}: the gradient's parameter {name!r} may be an input, but nothing says "
+            f"what these are called; declare them with @signature({rule.name!r})."
+        )
     raise ArgumentError(
         f"{rule.name}: the gradient's parameter {name!r} names nothing of the kernel; "
         f"known: {', '.join(known)}, and _shape or _dtype of a tensor.{did_you_mean(name, known)}"

@@ -7,14 +7,21 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
+from wgsl_kernels.wgsl.syntax.places import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterator
 
     from wgsl_kernels.wgsl.syntax.places import Text
 
 _CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def rules_written(text: Text) -> Iterator[tuple[str, Span]]:
+    """Yield the comments that give derivatives, and of what function."""
+    for match in _CUSTOM.finditer(text.text):
+        yield match[1], Span(*match.span())
 
 
 def custom_rules(text: Text, functions: Collection[str]) -> dict[str, DerivativeRule]:
