@@ -289,7 +289,7 @@ VIEWS = PRODUCT.replace("load_a(row * params.depth + k)", "load_a_at(Coords_a(ro
 
 def test_every_check_of_a_kernel_holds_for_a_users_product() -> None:
     _checked(VIEWS)
-    shapes = [((5, 7), (7, 3)), ((8, 12), (12, 16)), ((1, 4), (4, 1)), ((3, 600), (600, 5))]
+    shapes = [((5, 7), (7, 3)), ((8, 12), (12, 16)), ((1, 4), (4, 1)), ((1, 600), (600, 2))]
     samples = [Sample("Checked", _product, pair, bound=matmul_bound()) for pair in shapes]
     report = wk.testing.check_kernel("Checked", samples)
     assert report.passed, report
