@@ -52,8 +52,41 @@ def test_a_small_op_of_host_values_needs_no_device() -> None:
     made: list[Any] = []
     assert _dispatches(lambda: made.extend(work())) == 0
     assert all(one._array.storage is None and one._array.host is not None for one in made)
-    assert wk.memory().num_buffers == buffers + len(made)
+    assert wk.memory().num_buffers == buffers + len(made) - 1  # a view has none of its own
     np.testing.assert_array_equal(made[2].numpy(), [7.0, 1.0])
+
+
+def _moved(drawn: np.random.Generator, x: wk.Tensor) -> wk.Tensor:
+    """Return the tensor with its elements in another order, in another shape, or some of them."""
+    way = int(drawn.integers(6))
+    if way == 0:
+        return wk.transpose(x, drawn.permutation(x.ndim).tolist())
+    if way == 1:
+        return wk.flip(x, int(drawn.integers(x.ndim)))
+    if way == 2:
+        return wk.expand_dims(x, int(drawn.integers(x.ndim + 1)))
+    if way == 3:
+        begin, step = int(drawn.integers(x.shape[0])), (-1, 1, 2)[drawn.integers(3)]
+        return x[begin::step]
+    if way == 4:
+        return wk.broadcast_to(x, (2, *x.shape))[:, ...] if x.size <= 32 else wk.unstack(x)[-1]
+    return wk.reshape(x, (x.shape[-1], -1))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_moves_elements_leaves_the_layout_that_the_device_would(seed: int) -> None:
+    def chain(where: str) -> list[Any]:
+        drawn = np.random.default_rng(seed)
+        shape = [(8, 8), (2, 3, 4), (4, 1, 16), (5,)][seed % 4]
+        x = wk.tensor(drawn.uniform(-2, 2, shape).astype(np.float32))
+        with wk.config.using(small_ops=where):
+            for _ in range(int(drawn.integers(1, 4))):
+                x = _moved(drawn, x) if x.ndim else x
+        view = [] if x.size == 1 else [x._array.strides, x._array.offset]
+        sums = [wk.sum(x), *[wk.softmax(x, axis).sum(axis) for axis in range(x.ndim)]]
+        return [x.shape, *view, *[one.numpy().tobytes() for one in (x, *sums, wk.sqrt(x * x))]]
+
+    assert chain("host") == chain("device")
 
 
 def test_what_is_on_the_device_stays_there() -> None:

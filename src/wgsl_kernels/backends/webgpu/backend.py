@@ -19,7 +19,12 @@ from wgsl_kernels.backends.webgpu.arrays.array import (
     to_device_values,
     to_host_values,
 )
-from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, PackedValues, host_bytes
+from wgsl_kernels.backends.webgpu.arrays.host_values import (
+    HostValues,
+    PackedValues,
+    ViewedValues,
+    host_bytes,
+)
 from wgsl_kernels.backends.webgpu.capturing.recording import GpuRecording
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu
 from wgsl_kernels.backends.webgpu.control.parts import copied
@@ -208,7 +213,7 @@ class WebGpuBackend:
         device = self.open()
         if array.size == 0 or (array.storage is not None and array.device is device):
             return
-        filling = array.source if array.host is None else array.host
+        filling = array.filling
         if filling is None and array.device is None:
             raise ArgumentError(
                 f"{why or 'a kernel'}: one is of a symbolic run of a function (see Gpu.repeats), "
@@ -227,23 +232,27 @@ class WebGpuBackend:
             filling.fills(storage, device)
         array.storage = storage
         array.device = device
-        if array.host is not None:
-            array.host.mark_uploaded()
+        if isinstance(filling, HostValues):
+            filling.mark_uploaded()
 
     def contiguous(self, array: GpuArray) -> GpuArray:
         """Return the array row-major from its storage's beginning; a copy is remembered."""
         if array.layout is None:
             return array
         packed = array.packed
-        if packed is not None and packed.device is self._device:
+        if packed is not None and (packed.device is self._device or packed.storage is None):
             return packed
         if array.size == 0:
             return GpuArray(array.shape, array.dtype, 0, None, None)
+        if array.storage is None and array.host is not None:
+            values = HostValues(np.array(array.host.values, order="C"))
+            array.packed = GpuArray(array.shape, array.dtype, array.size, None, None, host=values)
+            return array.packed
         array.packed = self.copy(array)
         array.packed.immutable = array.immutable
         if array.source is not None:
             array.packed.source = PackedValues(
-                array.source, array.shape, array.strides, array.offset
+                ViewedValues(array.source, array.shape, array.strides, array.offset)
             )
         return array.packed
 

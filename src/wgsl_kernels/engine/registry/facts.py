@@ -23,19 +23,17 @@ class Exact:
         dtypes: What its inputs and outputs may be.
         reads: Whether the values of its inputs matter, not their shapes alone. Where they do not,
             the host makes one element at the most: several are better fused into what reads them.
-        moves: Whether it is free on the device, so that what is there already stays there.
     """
 
     dtypes: frozenset[DType]
     reads: bool = True
-    moves: bool = False
 
 
-def exact(*dtypes: DType, reads: bool = True, moves: bool = False) -> Callable[[F], F]:
+def exact(*dtypes: DType, reads: bool = True) -> Callable[[F], F]:
     """Say by a signature for which dtypes its kernels are `Exact`."""
 
     def mark(rule: F) -> F:
-        setattr(rule, _EXACT, Exact(frozenset(dtypes), reads, moves))
+        setattr(rule, _EXACT, Exact(frozenset(dtypes), reads))
         return rule
 
     return mark

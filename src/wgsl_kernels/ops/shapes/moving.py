@@ -130,7 +130,6 @@ def flip_left_right(image: TensorLike) -> Tensor:
 
 @signature("FlipLeftRight")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _flip_left_right_signature(image: Spec, /) -> Spec:
     require_rank("FlipLeftRight", "image", image, 4)
     return image

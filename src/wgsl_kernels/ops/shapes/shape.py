@@ -15,14 +15,12 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
-from wgsl_kernels.engine.registry.facts import exact, takes_bytes
+from wgsl_kernels.engine.registry.facts import takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.attributes import flag
-from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import lengths, normalize_axes, normalize_axis, show
-from wgsl_kernels.ops.rules.specs import NUMBERS
 
 if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
@@ -49,7 +47,6 @@ def broadcast_to(x: TensorLike, shape: int | Sequence[int]) -> Tensor:
 
 @signature("BroadcastTo")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _broadcast_to_signature(x: Spec, /, *, shape: Shape, input_shape: Shape | None = None) -> Spec:
     want = lengths("BroadcastTo", "shape", shape)
     if input_shape is not None and input_shape != x.shape:
@@ -105,7 +102,6 @@ def _expanded(shape: Shape, dim: int) -> Shape:
 
 @signature("ExpandDims")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _expand_dims_signature(input: Spec, /, *, dim: int) -> Spec:
     return input.like(shape=_expanded(input.shape, dim))
 
@@ -140,7 +136,6 @@ def clone(x: TensorLike) -> Tensor:
 
 @signature("Identity")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _identity_signature(x: Spec, /) -> Spec:
     return x
 
@@ -213,7 +208,6 @@ def _reshaped(size: int, asked: Shape) -> Shape:
 
 @signature("Reshape")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _reshape_signature(x: Spec, /, *, shape: Shape) -> Spec:
     want = _reshaped(x.size, shape)
     if any(n < -1 for n in want) or want.count(-1) > 1:
@@ -265,7 +259,6 @@ def flip(x: TensorLike, axis: Axes = None) -> Tensor:
 
 @signature("Reverse")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _reverse_signature(x: Spec, /, *, dims: Axes = None) -> Spec:
     normalize_axes("Reverse", dims, x.ndim, "dims")
     return x
@@ -333,7 +326,6 @@ def _permutation(perm: Sequence[int], ndim: int) -> tuple[int, ...]:
 
 @signature("Transpose")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _transpose_signature(x: Spec, /, *, perm: Sequence[int]) -> Spec:
     return x.like(shape=tuple(x.shape[axis] for axis in _permutation(perm, x.ndim)))
 

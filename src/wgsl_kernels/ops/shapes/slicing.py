@@ -11,13 +11,11 @@ from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ShapeError
 from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.execution.run import run, run_many
-from wgsl_kernels.engine.registry.facts import exact, takes_bytes
+from wgsl_kernels.engine.registry.facts import takes_bytes
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import normalize_axis, show
-from wgsl_kernels.ops.rules.specs import NUMBERS
 from wgsl_kernels.ops.shapes import creation, joining, shape
 from wgsl_kernels.ops.shapes.cuts import Cut, strided_cut
 
@@ -76,7 +74,6 @@ def _block(shape: Shape, begin: Shape, size: Shape | None) -> tuple[Shape, Shape
 
 @signature("Slice")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _slice_signature(x: Spec, /, *, begin: Shape, size: Shape | None = None) -> Spec:
     return x.like(shape=_block(x.shape, begin, size)[1])
 
@@ -90,7 +87,7 @@ def _slice_cpu(x: Array, *, begin: Shape, size: Shape | None) -> Array:
 @wgsl_kernel("Slice", repeats=False)
 def _slice_webgpu(gpu: Gpu, x: GpuArray, *, begin: Shape, size: Shape | None) -> GpuArray:
     starts, sizes = _block(x.shape, begin, size)
-    return _cut_view(gpu, x, Cut(starts, (1,) * len(sizes), sizes))
+    return gpu.view(x, sizes, *_layout(x, Cut(starts, (1,) * len(sizes), sizes)))
 
 
 @gradient("Slice")
@@ -150,7 +147,6 @@ def _parts(x_shape: Shape, splits: Ints, axis: int) -> list[Cut]:
 
 @signature("SplitV")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _split_v_signature(
     x: Spec, /, *, num_or_size_splits: int | Sequence[int], axis: int = 0
 ) -> list[Spec]:
@@ -166,7 +162,8 @@ def _split_v_cpu(x: Array, *, num_or_size_splits: Ints, axis: int) -> list[Array
 def _split_v_webgpu(
     gpu: Gpu, x: GpuArray, *, num_or_size_splits: Ints, axis: int
 ) -> list[GpuArray]:
-    return [_cut_view(gpu, x, part) for part in _parts(x.shape, num_or_size_splits, axis)]
+    parts = _parts(x.shape, num_or_size_splits, axis)
+    return [gpu.view(x, part.lengths, *_layout(x, part)) for part in parts]
 
 
 @gradient("SplitV", none=True)
@@ -249,7 +246,6 @@ def _strided(
 
 @signature("StridedSlice")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 @takes(_Masks)
 def _strided_slice_signature(
     x: Spec, /, *, begin: Shape, end: Shape, strides: Shape | None, **masks: int
@@ -270,10 +266,10 @@ def _strided_slice_webgpu(
     gpu: Gpu, x: GpuArray, *, begin: Shape, end: Shape, strides: Shape | None, **masks: int
 ) -> GpuArray:
     cut, y_shape = _strided(x.shape, begin, end, strides, masks)
-    part = _cut_view(gpu, x, cut)
-    steps = shape.reshaped_strides(part.shape, part.strides, y_shape)
+    strides_there, offset = _layout(x, cut)
+    steps = shape.reshaped_strides(cut.lengths, strides_there, y_shape)
     assert steps is not None, "axes of length 1 come and go without a copy"
-    return gpu.view(part, y_shape, steps, part.offset)
+    return gpu.view(x, y_shape, steps, offset)
 
 
 @gradient("StridedSlice")
@@ -338,7 +334,6 @@ def _layers(shape: Shape, axis: int) -> tuple[list[Cut], Shape]:
 
 @signature("Unpack")
 @takes_bytes
-@exact(*NUMBERS, *BYTES, moves=True)
 def _unpack_signature(value: Spec, /, *, axis: int = 0) -> list[Spec]:
     layers, y_shape = _layers(value.shape, axis)
     return [value.like(shape=y_shape) for _ in layers]
@@ -374,7 +369,7 @@ def _all_present(dys: Sequence[Tensor | None], shapes: Sequence[Shape]) -> list[
     ]
 
 
-def _cut_view(gpu: Gpu, x: GpuArray, cut: Cut) -> GpuArray:
-    offset = x.offset + sum(b * s for b, s in zip(cut.begin, x.strides, strict=True))
-    strides = tuple(a * b for a, b in zip(cut.strides, x.strides, strict=True))
-    return gpu.view(x, cut.lengths, strides, offset)
+def _layout(x: GpuArray, cut: Cut) -> tuple[tuple[int, ...], int]:
+    """Return strides and offset of a part of an array."""
+    offset = x.offset + sum([b * s for b, s in zip(cut.begin, x.strides, strict=True)])
+    return tuple([a * b for a, b in zip(cut.strides, x.strides, strict=True)]), offset

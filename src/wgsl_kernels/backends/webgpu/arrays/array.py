@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, ViewedValues
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.environment.recent import remembered
 from wgsl_kernels.engine.values.attributes import integers
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from weakref import ref
 
-    from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues, PackedValues
+    from wgsl_kernels.backends.webgpu.arrays.host_values import PackedValues
     from wgsl_kernels.backends.webgpu.devices.device import Device
     from wgsl_kernels.backends.webgpu.devices.pool import Storage
     from wgsl_kernels.engine.values.dtypes import DType
@@ -36,6 +37,10 @@ ITEMSIZE = {
     "uint8": 1,
 }
 """Bytes of one element in a buffer; the dtypes that live there."""
+
+SMALL = 64
+"""Elements up to which an op runs on the host. An add of so many takes 5 us there; its dispatch
+takes a software adapter 60 us, and a read waits longer. Checking each number limits it."""
 
 CHECKED_BYTES = 1 << 18
 """Smaller arrays are left to the pool's own check."""
@@ -61,8 +66,8 @@ class GpuArray:
             strides and offset.
         storage: The buffer on ``device``; ``None`` for an empty array and where only the host
             has the values.
-        host: The values on the host, where they came from there.
-        source: Of a view, what its storage was filled with, where that came from the host.
+        host: The values on the host, where they came from there and no device had them before.
+        source: Of a view, what its storage is filled with, where that came from the host.
         packed: A row-major copy of a view, once one was needed.
         immutable: Whether a tensor holds the values, so that no kernel may write there.
         op: Of a pending array, what makes it from ``inputs``; ``None`` once it is made.
@@ -87,7 +92,7 @@ class GpuArray:
         storage: Storage | None,
         device: Device | None,
         layout: Layout | None = None,
-        host: HostValues | None = None,
+        host: HostValues | ViewedValues | None = None,
     ) -> None:
         self.shape = shape
         self.dtype = dtype
@@ -123,6 +128,11 @@ class GpuArray:
     def offset(self) -> int:
         """Elements from the storage's beginning to the first one."""
         return 0 if self.layout is None else self.layout[1]
+
+    @property
+    def filling(self) -> HostValues | PackedValues | None:
+        """What the storage is filled with, now or later, where that comes from the host."""
+        return self.host if isinstance(self.host, HostValues) else self.source
 
     @property
     def is_scalar_on_host(self) -> bool:
@@ -161,17 +171,20 @@ def view_of(array: GpuArray, shape: Shape, strides: tuple[int, ...], offset: int
     """Return a view of ``array``'s storage; no element moves.
 
     Host values come along where the view has them all in order, so that a reshaped scalar still
-    travels as a parameter; else it knows where to find them if the device is lost.
+    travels as a parameter, and where no device has them; else it knows where to find them if the
+    device is lost.
     """
     size = math.prod(shape)
     contiguous = is_row_major(shape, strides)
     layout = None if contiguous and offset == 0 else (strides, offset)
-    whole = layout is None and size == array.size and array.host is not None
-    view = GpuArray(
-        shape, array.dtype, size, array.storage, array.device, layout,
-        host=array.host if whole else None,
-    )  # fmt: skip
-    view.source = array.source if array.host is None else array.host
+    host: HostValues | ViewedValues | None = None
+    filling = array.filling
+    if layout is None and size == array.size and isinstance(array.host, HostValues):
+        host = array.host
+    elif array.storage is None and filling is not None and 0 < size <= max(array.size, SMALL):
+        host = ViewedValues(filling, shape, strides, offset)
+    view = GpuArray(shape, array.dtype, size, array.storage, array.device, layout, host=host)
+    view.source = filling
     view.immutable = array.immutable
     return view
 

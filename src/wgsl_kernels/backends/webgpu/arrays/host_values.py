@@ -68,27 +68,49 @@ class HostValues(_Filling):
         host_bytes.pop(mark, None)
 
 
-class PackedValues(_Filling):
-    """The values of a row-major copy of a view, found again from what the view is one of."""
+class ViewedValues:
+    """The values of a view, as NumPy's view of those that it is one of."""
 
-    __slots__ = ("_layout", "_shape", "_whole")
+    __slots__ = ("_layout", "_shape", "_values", "_whole")
 
     def __init__(
         self, whole: HostValues | PackedValues, shape: Shape, strides: tuple[int, ...], offset: int
     ) -> None:
-        self._filled = None
         self._whole = whole
         self._shape = shape
         self._layout = (strides, offset)
+        self._values: Array | None = None
+
+    @property
+    def values(self) -> Array:
+        if self._values is None:
+            strides, offset = self._layout
+            flat = np.ascontiguousarray(self._whole.values).reshape(-1)
+            steps = tuple([step * flat.itemsize for step in strides])
+            self._values = np.lib.stride_tricks.as_strided(
+                flat[offset:], self._shape, steps, writeable=False
+            )
+        return self._values
+
+    @property
+    def is_regular(self) -> bool:
+        """Whether a device computes with them as the host does; see `engine.registry.exact`."""
+        return is_regular(self.values)
+
+
+class PackedValues(_Filling):
+    """The values of a row-major copy of a view, found again from what the view is one of."""
+
+    __slots__ = ("_viewed",)
+
+    def __init__(self, viewed: ViewedValues) -> None:
+        self._filled = None
+        self._viewed = viewed
 
     @property
     def values(self) -> Array:
         """The values, in an array of their own."""
-        strides, offset = self._layout
-        flat = np.ascontiguousarray(self._whole.values).reshape(-1)
-        steps = tuple(step * flat.itemsize for step in strides)
-        view = np.lib.stride_tricks.as_strided(flat[offset:], self._shape, steps, writeable=False)
-        return np.array(view, order="C")
+        return np.array(self._viewed.values, order="C")
 
 
 Words = tuple[int, int]

@@ -117,7 +117,7 @@ class GpuRecording:
         size = spec.size
         if size == 0:
             return GpuArray(spec.shape, spec.dtype, 0, None, None)
-        if array.host is not None:
+        if array.host is not None and array.layout is None:
             values = to_device_values(array.host.values.reshape(spec.shape), spec.dtype)
             storage = self._device.put(values, "upload", f"{spec}")
             return GpuArray(spec.shape, spec.dtype, size, storage, self._device)

@@ -117,9 +117,6 @@ class ArrayMaker(Chooser):
             if offset == 0 and math.prod(shape) == array.size and is_row_major(shape, strides):
                 return pending_view(array, shape)
             self._backend.make_resident(array, f"{self._kernel} makes a view of it")
-        one_to_one = array.size == 1 and math.prod(shape) == 1  # still travels as a parameter
-        if array.storage is None and array.host is not None and not one_to_one:
-            self._backend.make_resident(array)
         return view_of(array, shape, strides, offset)
 
     def grid(self, invocations: int, group: int) -> tuple[int, int, int]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
+from wgsl_kernels.backends.webgpu.arrays.array import SMALL, GpuArray
 from wgsl_kernels.backends.webgpu.arrays.host_values import HostValues
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.context import current
@@ -19,10 +19,6 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.engine.registry.facts import Exact
     from wgsl_kernels.engine.registry.registry import Kernel
-
-SMALL = 64
-"""Elements up to which an op runs on the host. An add of so many takes 5 us there; its dispatch
-takes a software adapter 60 us, and a read waits longer. Checking each number limits it."""
 
 
 class HostKernel:
@@ -62,9 +58,7 @@ class HostKernel:
         for one in arrays:
             if isinstance(one, GpuArray):
                 host = one.host
-                if host is None or (self._exact.moves and one.storage is not None):
-                    return None
-                if not host.is_regular:
+                if host is None or not host.is_regular:
                     return None
                 same = host.values.shape == one.shape  # a view shares the values
                 values.append(host.values if same else host.values.reshape(one.shape))
