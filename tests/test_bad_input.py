@@ -225,7 +225,7 @@ NAMES = {
         lambda: run("Nope", {"x": t([1.0])}),
         wk.KernelNotFound,
         "Nope: no kernel of that name on any backend. Check the spelling, or register one with "
-        'cpu_kernel and wgsl_kernel (see "Add an op").',
+        "cpu_kernel and wgsl_kernel; `wgsl-kernels new` begins a file.",
     ),
     "backend": Bad(
         lambda: wk.set_backend("vulkan"),
@@ -346,7 +346,7 @@ def test_a_kernel_missing_on_a_backend_names_those_that_have_it(half_kernel: str
         message = refusal("webgpu", lambda: run(half_kernel, {"x": t([1.0])}), wk.KernelNotFound)
     assert message == (
         f"{half_kernel}: no kernel on backend 'webgpu'; found on cpu. "
-        'Use use_backend("cpu"), or see "Add an op".'
+        f'Use use_backend("cpu"), or register one with wgsl_kernel("{half_kernel}").'
     )
 
 

@@ -89,6 +89,28 @@ def test_a_shader_prints_with_its_line_and_asserts(capsys: pytest.CaptureFixture
     ]
 
 
+def test_what_is_printed_beyond_the_log_is_counted_and_hides_no_fault(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    wk.wgsl_kernel(
+        "Talk", "fn op(x: T) -> T {\n  wk_print(x);\n  wk_assert(x < 998.0);\n  return x;\n}\n"
+    )
+    x = wk.tensor(np.arange(1000, dtype=np.float32))
+    with (
+        wk.use_backend("webgpu"),
+        wk.config.using(debug=True),
+        pytest.raises(
+            wk.KernelFault, match=r"wk_assert fails.*\n.*\n.*\n\(At least 1 more like it"
+        ),
+    ):
+        run("Talk", x).numpy()
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 257
+    assert lines[-1] == (
+        "Talk: 744 numbers more were printed; of a dispatch the first 256 are kept."
+    )
+
+
 @pytest.mark.parametrize("backend", ["webgpu", "simulator"])
 def test_a_shader_prints_vectors_and_other_types_with_labels(
     backend: str, capsys: pytest.CaptureFixture[str]

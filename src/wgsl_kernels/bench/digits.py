@@ -16,6 +16,7 @@ from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
+from wgsl_kernels.engine.environment.errors import KernelNotFound, ShaderError
 from wgsl_kernels.simulator.digits import DigitsModule, DigitsView, digits
 from wgsl_kernels.simulator.dispatch import compile_entry
 from wgsl_kernels.simulator.domains import ShadowedWords
@@ -97,6 +98,10 @@ class _Beside:
         return found[1].part(begin, begin + len(words))
 
 
+UNSIMULATED = (ShaderError, KernelNotFound)
+"""What `digits_of` raises where the simulator does not run a sample."""
+
+
 def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None]:
     """Run a sample on the simulator, and return where each result loses digits.
 
@@ -104,6 +109,7 @@ def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None
 
     Raises:
         ShaderError: It does what is not simulated.
+        KernelNotFound: It is for other backends alone.
     """
     driver = find_driver("simulator")
     assert isinstance(driver, SimulatorBackend)

@@ -14,11 +14,10 @@ from wgsl_kernels.bench.checking.right import values_of
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison import faults, leeway
 from wgsl_kernels.bench.comparison.judging import exact_of, mismatch, states_bound, wide_inputs
-from wgsl_kernels.bench.digits import digits_of
+from wgsl_kernels.bench.digits import UNSIMULATED, digits_of
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.simulator.digits import PRECISION, wrong_bits
 from wgsl_kernels.testing.gradients.evaluation import widened
-from wgsl_kernels.wgsl.errors.errors import ShaderError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -223,7 +222,7 @@ def _worst(subject: Subject, case: Case, exact: Sequence[Array] | None) -> Findi
 
     With exact results it is of elements that are right in float64.
     """
-    results = faults.attempted(lambda: digits_of(case.sample, case.arrays), (), ShaderError)
+    results = faults.attempted(lambda: digits_of(case.sample, case.arrays), (), UNSIMULATED)
     best: tuple[float, LostDigits, int] | None = None
     for number, one in enumerate(results):
         if one is None or not one.near.size:

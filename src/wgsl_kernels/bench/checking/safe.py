@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-from wgsl_kernels.backends.webgpu.runtime.debugging import fault
+from wgsl_kernels.backends.webgpu.runtime.debugging import SAYING, fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
 from wgsl_kernels.bench.checking.simulated import JUDGED, accesses, shows_memory, unwritten
 from wgsl_kernels.bench.checking.subject import Subject, once
@@ -74,7 +74,7 @@ def on_device(subject: Subject, case: Case) -> list[Finding]:
     found = [
         replace(fault(one), kernel=subject.name, evidence=(("case", case.id),))
         for one in seen
-        if one.record.event != "said"
+        if one.record.event not in SAYING
     ]
     return once(found, lambda one: (one.code, one.place))
 

@@ -20,7 +20,7 @@ from wgsl_kernels.backends.webgpu.runtime.watching import poisoned
 from wgsl_kernels.bench.checking.subject import once
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
-from wgsl_kernels.bench.digits import digits_of
+from wgsl_kernels.bench.digits import UNSIMULATED, digits_of
 from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ShaderError
@@ -97,7 +97,7 @@ def results(case: Case, order: Order) -> list[Array]:
 
 def wide(case: Case) -> list[Array | None] | None:
     """Return what a case gives in float64, None for what no kernel wrote, or is not simulated."""
-    found = faults.attempted(lambda: digits_of(case.sample, case.arrays), None, ShaderError)
+    found = faults.attempted(lambda: digits_of(case.sample, case.arrays), None, UNSIMULATED)
     return None if found is None else [None if one is None else one.wide for one in found]
 
 

@@ -38,7 +38,9 @@ def collecting() -> Iterator[list[str]]:
 
 
 def attempted(
-    run: Callable[[], _Given], otherwise: _Other, raising: type[Exception] = Exception
+    run: Callable[[], _Given],
+    otherwise: _Other,
+    raising: type[Exception] | tuple[type[Exception], ...] = Exception,
 ) -> _Given | _Other:
     """Return what ``run`` gives, or ``otherwise`` where it raises.
 

@@ -297,6 +297,9 @@ def say_where_else(words: str) -> None:
     _where_else[:] = [words]
 
 
+_DECORATORS = {"cpu": "cpu_kernel", "webgpu": "wgsl_kernel"}
+
+
 def not_found_message(name: str, backend: str) -> str:
     """Return the words for a kernel that ``backend`` lacks."""
     others = backends_of(name)
@@ -305,12 +308,16 @@ def not_found_message(name: str, backend: str) -> str:
         hint = "Check the spelling, or" if near is None else f"Did you mean {near!r}? Or"
         return (
             f"{name}: no kernel of that name on any backend. {hint} register one with cpu_kernel "
-            'and wgsl_kernel (see "Add an op").' + "".join(f" {one}" for one in _where_else)
+            "and wgsl_kernel; `wgsl-kernels new` begins a file."
+            + "".join(f" {one}" for one in _where_else)
         )
-    use = f'use_backend("{others[0]}")'
+    alone = [one.name for one in kernels_for_backend(backend) if backends_of(one.name) == [backend]]
+    near, decorator = nearest(name, alone), _DECORATORS.get(backend)
+    register = f'{decorator}("{name}")' if decorator else f'kernel("{name}", "{backend}")'
     return (
         f"{name}: no kernel on backend {backend!r}; found on {', '.join(others)}. "
-        f'Use {use}, or see "Add an op".'
+        f'Use use_backend("{others[0]}"), or register one with {register}.'
+        + ("" if near is None else f" On {backend} alone there is {near!r}.")
     )
 
 

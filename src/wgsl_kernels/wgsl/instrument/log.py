@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.syntax.places import Span
 
 Event: TypeAlias = Literal[
-    "outside", "write-race", "read-race", "unset", "runaway", "said", "failed"
+    "outside", "write-race", "read-race", "unset", "runaway", "said", "failed", "unsaid"
 ]
 
 EVENTS: tuple[Event, ...] = (
@@ -31,14 +31,16 @@ EVENTS: tuple[Event, ...] = (
     "said",
     "failed",
 )
-"""What may be noted; a record has the number of one."""
+"""What may be noted; a record has the number of one. ``unsaid`` tells of what had no room."""
 
 SHADOWS, SITES, RECORDS = 16, 32, 288
 """Where in the log the shadows' places, the sites' counters and the records begin."""
 RECORD_WORDS = 5
 MOST_SITES = RECORDS - SITES
 MOST_SHADOWS = SITES - SHADOWS
-MOST_RECORDS = 256
+MOST_RECORDS = 320
+MOST_SAID = 256
+"""Records of what is printed; the others are left to what is wrong."""
 SHADOW = RECORDS + MOST_RECORDS * RECORD_WORDS
 PER_SITE = 4
 """Records of one site; more say nothing new."""
@@ -101,6 +103,9 @@ def records_in(words: np.ndarray, sites: Sequence[Site]) -> Iterator[LogRecord]:
         yield LogRecord(
             sites[number], EVENTS[kind], index, length, invocation - 1, other - 1 if other else -1
         )
+    if words[1] > MOST_SAID:
+        site = next(one for one in sites if one.access == "print")
+        yield LogRecord(site, "unsaid", int(words[1]) - MOST_SAID, MOST_SAID, -1, -1)
 
 
 def prelude(binding: int) -> str:
@@ -111,6 +116,7 @@ def prelude(binding: int) -> str:
         "records": RECORDS,
         "record_words": RECORD_WORDS,
         "most_records": MOST_RECORDS,
+        "most_said": MOST_SAID,
         "per_site": PER_SITE,
         "most_rounds": ROUNDS,
     }

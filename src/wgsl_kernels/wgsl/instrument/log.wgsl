@@ -67,6 +67,9 @@ fn wkd_write(index: u32, length: u32, site: u32, shadow: u32) -> u32 {
 }
 
 fn wkd_say(value: u32, site: u32, component: u32) {
+  if (atomicAdd(&wkd_log[1], 1u) >= wkd_most_said) {
+    return;
+  }
   let at = atomicAdd(&wkd_log[0], 1u);
   if (at < wkd_most_records) {
     let word = wkd_records + at * wkd_record_words;

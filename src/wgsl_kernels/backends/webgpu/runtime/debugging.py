@@ -111,9 +111,9 @@ class Debugging:
 
         _, dispatch = ready.origin
         events = watch_run(self.device, self._plain, ready, storages)
-        for line in said([one for one in events if one.record.event == "said"]):
+        for line in said([one for one in events if one.record.event in SAYING]):
             print(line)  # what wk_print is for
-        self.faults |= {fault(one): None for one in events if one.record.event != "said"}
+        self.faults |= {fault(one): None for one in events if one.record.event not in SAYING}
         self._writers |= {
             storage.id: dispatch
             for storage, one in zip(storages, dispatch.bindings, strict=True)
@@ -147,7 +147,7 @@ class Debugging:
     def _tell(self) -> None:
         if self.faults:
             faults, self.faults = tuple(self.faults), {}
-            more = f"\n({len(faults) - 1} more like it.)" if len(faults) > 1 else ""
+            more = f"\n(At least {len(faults) - 1} more like it.)" if len(faults) > 1 else ""
             raise KernelFault(f"{faults[0].message}{more}", findings=faults)
 
 
@@ -164,6 +164,10 @@ ACCESS_WORDS = {
     ),
 }
 """The code and the words of an access that is wrong, by what is wrong with it."""
+
+
+SAYING = ("said", "unsaid")
+"""What notes of `wk_print` are called, and of what it printed that no log kept."""
 
 
 def fault(event: Event) -> Finding:
@@ -198,6 +202,13 @@ def said(events: Sequence[Event]) -> Iterator[str]:
     parts: dict[tuple[int, int], list[str]] = {}
     for event in events:
         record = event.record
+        if record.event == "unsaid":
+            composed = event.dispatch.module.composed
+            yield (
+                f"{composed.kernel}: {record.at} numbers more were printed; of a dispatch the "
+                f"first {record.length} are kept."
+            )
+            continue
         several = parts.setdefault((record.invocation, record.site.number), [])
         several.append(_number(record.site.type, record.at))
         if len(several) < record.site.components:
