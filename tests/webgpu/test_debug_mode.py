@@ -99,9 +99,7 @@ def test_what_is_printed_beyond_the_log_is_counted_and_hides_no_fault(
     with (
         wk.use_backend("webgpu"),
         wk.config.using(debug=True),
-        pytest.raises(
-            wk.KernelFault, match=r"wk_assert fails.*\n.*\n.*\n\(At least 1 more like it"
-        ),
+        pytest.raises(wk.KernelFault, match=r"wk_assert fails(.*\n){3}\(At least 1 more"),
     ):
         run("Talk", x).numpy()
     lines = capsys.readouterr().out.splitlines()
