@@ -1,10 +1,8 @@
 """Programs and training on workers: the same bits for any number of them, also where some go."""
 
 import functools
-import inspect
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -243,23 +241,22 @@ def test_programs_on_the_same_workers_run_one_after_the_other(
     assert [one[0] for found in ways for ranks in found for one in ranks] == [6.0] * 48
 
 
-def interrupt_once_within(function: Any) -> None:
-    """Press Ctrl-C while a function waits: code that comes before may lose it."""
-    main, frame = threading.main_thread().ident, None
-    assert main is not None
-    while frame is None:
-        time.sleep(0.2)
-        frame = sys._current_frames()[main]
-        while frame is not None and frame.f_code is not function.__code__:
-            frame = frame.f_back
-    time.sleep(0.3)
-    signal.pthread_kill(main, signal.SIGINT)
+@pytest.fixture
+def ctrl_c_interrupts() -> Iterator[None]:
+    """Have Ctrl-C interrupt, also where a shell started all in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
-def test_who_waits_for_a_turn_can_be_interrupted(client: Client, other: Client) -> None:
+def test_who_waits_for_a_turn_can_be_interrupted(
+    client: Client, other: Client, ctrl_c_interrupts: None
+) -> None:
     addresses = sorted(workers_of(client))
+    main = threading.main_thread().ident
+    assert main is not None
     with turn_of(other, addresses[1:]):
-        ctrl_c = threading.Thread(target=interrupt_once_within, args=(inspect.unwrap(turn_of),))
+        ctrl_c = threading.Timer(0.5, signal.pthread_kill, (main, signal.SIGINT))
         ctrl_c.start()
         with pytest.raises(KeyboardInterrupt):
             run_on_workers(client, programs.talk, 10)

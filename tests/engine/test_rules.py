@@ -124,6 +124,18 @@ def test_an_input_wins_over_an_output_of_the_same_name() -> None:
     assert wk.grad(lambda x: run(y=x))(3.0).item() == 3.0
 
 
+def test_an_attribute_wins_over_an_output_of_the_same_name() -> None:
+    def rule(x: wk.Spec, /, *, y: float = 2.0) -> wk.Spec:
+        return x
+
+    def f(x: wk.Tensor) -> wk.Tensor:
+        found: wk.Tensor = wk.engine().run_kernel("RuleProbe", {"x": x}, {"y": 3.0})
+        return found
+
+    declare(rule, lambda x, *, y: x * y, lambda dy, y: dy * y)
+    assert wk.grad(f)(wk.tensor(1.0)).item() == 3.0
+
+
 def test_a_parameter_that_names_nothing_is_refused_with_those_known() -> None:
     product(lambda dy, z: dy * z)
     with pytest.raises(

@@ -232,6 +232,10 @@ def _with_keywords(func: GradientFunction, names: Sequence[str]) -> GradientFunc
     return called
 
 
+def _place(spelled: Sequence[str], names: Sequence[str]) -> int | None:
+    return next((names.index(one) for one in spelled if one in names), None)
+
+
 def _want(
     rule: GradientRule,
     name: str,
@@ -242,12 +246,13 @@ def _want(
     candidates = [(name, "value")]
     candidates += [(name[: -len(f)], f[1:]) for f in ("_shape", "_dtype") if name.endswith(f)]
     for tensor, fact in candidates:
-        for source, names in (("input", inputs), ("output", outputs)):
-            for spelled in (tensor, tensor.removesuffix("_")):
-                if spelled in names:
-                    return RuleParameter(source, list(names).index(spelled), fact)
+        spelled = (tensor, tensor.removesuffix("_"))
+        if (found := _place(spelled, inputs)) is not None:
+            return RuleParameter("input", found, fact)
         if fact == "value" and tensor in attrs:
             return RuleParameter("attr", tensor, fact)
+        if (found := _place(spelled, outputs)) is not None:
+            return RuleParameter("output", found, fact)
     known = [*inputs, *outputs, *attrs]
     if not inputs:
         raise ArgumentError(
