@@ -220,6 +220,26 @@ def test_an_error_above_them_is_found_with_where_the_bound_comes_from(gelu: str)
 
 
 @pytest.mark.gpu
+@pytest.mark.gpu
+@pytest.mark.usefixtures("own_kernels")
+def test_products_of_ones_own_are_bounded_also_where_lanes_share_what_they_load() -> None:
+    @wk.signature("Scores")
+    def _(a: wk.Spec, b: wk.Spec, /) -> wk.Spec:
+        return a.like(shape=(a.shape[0], b.shape[1]))
+
+    text = """fn a_at(batch: u32, row: u32, k: u32) -> T_a { return a[row * params.depth + k]; }
+fn b_at(batch: u32, k: u32, col: u32) -> T_b { return b[k * params.cols + col]; }
+fn finish(sum: f32, batch: u32, row: u32, col: u32) -> f32 { return exp(-abs(sum)); }
+"""
+    wk.wgsl_kernel("Scores", text, form="product", params=lambda a_shape: {"depth": a_shape[1]})
+    wk.cpu_kernel("Scores")(lambda a, b: np.exp(-np.abs(a @ b)))
+    sample = Sample("Scores", lambda a, b: wk.run("Scores", a, b), ((9, 12), (12, 20)))
+    arrays = arrays_for(sample)
+    run = _run(sample, arrays)
+    assert run.may.words == "from the kernel's own syntax tree"
+    assert mismatch(run.may.bounds, arrays, run.found, [exact_of(sample, arrays)]) is None
+
+
 def test_samples_of_each_kernel_that_is_out_of_reach_state_a_bound() -> None:
     names = {one.kernel for one in some(all_samples(), 1000, "reach")} if ALL_MODES else set(FEW)
     for name in sorted(names):

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 
 class CallCompiler(ExpressionCompiler):
-    """Writes expressions with the calls in them."""
+    """Writes expressions with the calls in them.
+
+    Attributes:
+        of_subgroup: What computes functions of subgroups.
+    """
+
+    of_subgroup = "R.subgroups.call"
 
     def call(self, node: tree.Call) -> str:
         name = node.callee.name
@@ -95,7 +101,7 @@ class CallCompiler(ExpressionCompiler):
         given = "".join(
             f", {self.value(one, concrete(self.type_of(one)))}" for one in node.arguments
         )
-        return self.kept(f"R.subgroups.call({name!r}, m{given})")
+        return self.kept(f"{self.of_subgroup}({name!r}, m{given})")
 
     def builtin(self, node: tree.Call) -> str:
         name, type_ = node.callee.name, self.type_of(node)

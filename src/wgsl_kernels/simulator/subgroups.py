@@ -115,6 +115,9 @@ _SHUFFLES = {
 }
 _QUADS = {"quadSwapX": 1, "quadSwapY": 2, "quadSwapDiagonal": 3}
 
+MOVING = frozenset({*_SHUFFLES, *_QUADS, "quadBroadcast", "subgroupBroadcastFirst"})
+"""Functions that give the value of one other invocation."""
+
 
 def _least_value(dtype: Any) -> Any:
     return dtype.type(-np.inf) if dtype.kind == "f" else np.iinfo(dtype).min

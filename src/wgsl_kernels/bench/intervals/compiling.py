@@ -39,6 +39,7 @@ class IntervalFunction(FunctionCompiler):
     """Writes a function of numbers with what they may be."""
 
     module: IntervalModule
+    of_subgroup = "R.of_subgroup"
 
     def value(self, node: tree.Expression, wanted: Type | None = None) -> str:
         if isinstance(node, tree.Paren):
@@ -96,9 +97,6 @@ class IntervalFunction(FunctionCompiler):
         if node.callee.name in ("atomicLoad", "atomicStore"):
             return found
         return self.kept(f"R.refuse('what {node.callee.name} gives')")
-
-    def subgroup(self, node: tree.Call) -> str:
-        return self.kept(f"R.refuse({node.callee.name!r})")
 
     def builtin(self, node: tree.Call) -> str:
         given = "".join(f", {self.value(one)}" for one in node.arguments)

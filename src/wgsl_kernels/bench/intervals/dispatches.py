@@ -48,6 +48,7 @@ def run_on_intervals(
     groups: tuple[int, int, int],
     buffers: Sequence[tuple[IntervalWords, int, int]],
     noted: dict[int, tuple[float, float]] | None = None,
+    lanes: int = 0,
 ) -> bool:
     """Compute a dispatch on intervals, which changes its buffers.
 
@@ -57,6 +58,7 @@ def run_on_intervals(
         groups: Workgroups along x, y and z.
         buffers: Of each storage binding the words, the first byte and the bytes that it sees.
         noted: Gets what names may be, by where they begin in the text.
+        lanes: Invocations of a subgroup, 0 where that is unknown.
 
     Returns:
         Whether values were taken apart as bits: then they are not those of the formula alone.
@@ -87,7 +89,7 @@ def run_on_intervals(
         return runs[-1]
 
     try:
-        entry.run(groups, bound, runs=make)
+        entry.run(groups, bound, runs=make, subgroup_size=lanes or 32)
     except ShaderError as error:
         raise OutOfReachError(str(error)) from None
     return any(one.is_refined for one in runs)

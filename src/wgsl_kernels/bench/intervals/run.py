@@ -14,6 +14,7 @@ from wgsl_kernels.bench.intervals.numbers import Number, OutOfReachError, conver
 from wgsl_kernels.simulator import masks
 from wgsl_kernels.simulator.masks import each
 from wgsl_kernels.simulator.memory import Run
+from wgsl_kernels.simulator.subgroups import MOVING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -143,6 +144,25 @@ class IntervalRun(Run):
         if name not in BUILTINS:
             raise OutOfReachError(name)
         return each(lambda *row: BUILTINS[name](*alike(name, row)), *given)
+
+    def of_subgroup(self, name: str, mask: Any, value: Any, *at: Number) -> Any:
+        """Return what invocations have of others; of sums over all no order is known."""
+        if name not in MOVING:
+            raise OutOfReachError(name)
+        self._counted()
+        for one in at:
+            self.taint(mask, one.doubt)
+        numbers = np.arange(self.count)
+        source = self.subgroups.call(name, mask, numbers, *[one.v for one in at])
+        self.taint(mask, self.tainted[source])
+
+        def moved(one: Number) -> Number:
+            v, low, high = [
+                np.broadcast_to(part, self.count)[source] for part in (one.v, one.low, one.high)
+            ]
+            return Number(one.kind, v, v, v) if one.is_exact else Number(one.kind, v, low, high)
+
+        return each(moved, value)
 
     def leaf(self, name: str, mask: Any, *given: Any) -> Any:
         """Return what a function of the library gives, by the error that it states."""

@@ -144,7 +144,8 @@ class _BlockBuffers:
             buffers.append((words, first, nbytes))
         noted: dict[int, tuple[float, float]] | None = None if ranges.names is None else {}
         try:
-            if run_on_intervals(dispatch, ready.params, ready.groups, buffers, noted):
+            lanes = self.device.info.lanes
+            if run_on_intervals(dispatch, ready.params, ready.groups, buffers, noted, lanes):
                 self.is_refined = True
             ranges.note(dispatch.module.source_map, noted or {})
         except OutOfReachError as error:
