@@ -491,22 +491,3 @@ def test_a_check_warns_of_no_numbers_that_a_cpu_kernel_makes_of_others(
     check_kernel("Logs", [Sample("Logs", f, ((3, 4),))], rows_only=True)
 
     assert [str(one.message) for one in recwarn.list] == []
-
-
-def test_a_kernel_for_cpu_alone_is_checked_to_the_end() -> None:
-    """What the simulator does not have is no reason to stop, and is not timed elsewhere."""
-
-    @wk.signature("Near")
-    def _(x: wk.Spec, /) -> wk.Spec:
-        return x.like()
-
-    wk.cpu_kernel("Near")(lambda x: (x + 1.5) ** 2 - 2.25)
-    wk.wgsl_kernel("Neer", "fn op(x: T) -> T { return x; }")
-    near = Sample("Near", lambda x: wk.run("Near", x), ((30, 40),))
-    report = check_kernel("Near", [near], sections=("right", "fast"))
-    assert {"unknown-bound", "raises"} <= codes(report)
-    assert "there is 'Neer'" in words(report, "raises")
-    notes = [one.note for one in report.rows if one.check == "time"]
-    assert len(notes) == 1
-    assert notes[0].startswith("cpu ")
-    assert "webgpu" not in notes[0]

@@ -125,3 +125,23 @@ def test_a_sample_that_is_wrong_is_made_smaller() -> None:
 
     found = next(one for one in report.findings if one.code == "wrong-values")
     assert dict(found.evidence)["case"].startswith("Tried-1x1-alpha=3.0/size 3 -> 1, 2 -> 1")
+
+
+def test_a_kernel_for_cpu_alone_is_checked_to_the_end() -> None:
+    """What the simulator does not have is no reason to stop, and is not timed elsewhere."""
+
+    @wk.signature("Near")
+    def _(x: wk.Spec, /) -> wk.Spec:
+        return x.like()
+
+    wk.cpu_kernel("Near")(lambda x: (x + 1.5) ** 2 - 2.25)
+    wk.wgsl_kernel("Neer", "fn op(x: T) -> T { return x; }")
+    near = Sample("Near", lambda x: wk.run("Near", x), ((30, 40),))
+    report = check_kernel("Near", [near], sections=("right", "fast"))
+    assert {"unknown-bound", "raises"} <= {one.code for one in report.findings}
+    raised = next(one.words for one in report.findings if one.code == "raises")
+    assert "there is 'Neer'" in raised
+    notes = [one.note for one in report.rows if one.check == "time"]
+    assert len(notes) == 1
+    assert notes[0].startswith("cpu ")
+    assert "webgpu" not in notes[0]
