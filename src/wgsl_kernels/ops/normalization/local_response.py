@@ -119,7 +119,7 @@ def _lrn_webgpu(gpu: Gpu, x: GpuArray, **attrs: Any) -> GpuArray:
 
 
 def _forward(gpu: Gpu, x: GpuArray, attrs: dict[str, Any], *, is_norm: bool) -> GpuArray:
-    y = gpu.empty(x.shape, x.dtype)
+    y = gpu.empty(x.shape, "float32" if is_norm else x.dtype)
     if y.size:
         names = ("bias", "alpha", "beta")
         gpu.dispatch(
