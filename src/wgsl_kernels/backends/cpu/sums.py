@@ -115,7 +115,9 @@ def _summed(x: Array, is_summed: list[bool]) -> Array:
 def _with_gaps(x: Array, axes: Sequence[int], *, keepdims: bool) -> Array:
     """Return the sum along ``axes``, of which the one whose elements are nearest comes first."""
     first, *rest = sorted(axes, key=lambda axis: abs(x.strides[axis]))
-    y = total(_in_chains(x, first), rest, keepdims=True)
+    y = _in_chains(x, first)
+    if rest:
+        y = total(y, rest, keepdims=True)
     return y if keepdims else np.squeeze(y, tuple(axes))
 
 

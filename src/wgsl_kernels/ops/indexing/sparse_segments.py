@@ -108,7 +108,7 @@ def _summed_on_device(
     segment_ids: GpuArray,
     dtype: DType | None = None,
 ) -> tuple[GpuArray, Array]:
-    """Return the sums, as `segment.summed_on_device` has them, and the ids of the segments."""
+    """Return the sums, of ``dtype`` or that of ``data``, and the ids of the segments."""
     dtype = dtype or data.dtype
     ids = gpu.read(segment_ids)
     count = _checked(kernel, data.shape[0], gpu.read(indices), ids)
