@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 X = np.arange(24, dtype=np.float32).reshape(4, 6) ** 2
 LEAST, MOST = -(2**31), 2**31 - 1
+STEPS = (None, 2, 7, -1, -2, -7)
 
 
 def gives_everywhere_the_same(f: Any, folder: Path, **given: Any) -> None:
@@ -86,6 +88,32 @@ def test_a_list_that_changes_after_the_call_is_saved_as_it_was(case: str, tmp_pa
 @pytest.mark.parametrize("begin", [0, 1, [1], [0, 2], []])
 def test_a_block_is_saved_whose_begin_says_less_than_its_size(begin: Any, tmp_path: Path) -> None:
     gives_everywhere_the_same(lambda x: wk.slice(x, begin, [3, 4]), tmp_path, x=X)
+
+
+def _cut(parts: list[slice], axis: int, x: Any) -> Any:
+    return tuple(x[(slice(None),) * axis + (part,)] for part in parts)
+
+
+@pytest.mark.parametrize("length", [0, 1, 2, 5])
+def test_slices_from_anywhere_to_anywhere_are_saved(length: int, tmp_path: Path) -> None:
+    places = (None, -9, -3, -2, -1, 0, 1, 2, 9)
+    parts = [slice(*one) for one in itertools.product(places, places, STEPS)]
+    x = np.arange(2 * length, dtype=np.float32).reshape(length, 2)
+    for axis in range(2):
+        f = functools.partial(_cut, parts, axis)
+        gives_everywhere_the_same(f, tmp_path, x=x if axis == 0 else x.T.copy())
+
+
+@pytest.mark.parametrize("part", [slice(-3, None, -1), slice(-3, -7, -2), slice(-2, 0, -1)])
+def test_a_slice_from_before_an_axis_that_varies_is_empty(part: slice, tmp_path: Path) -> None:
+    file = tmp_path / "f.onnx"
+    example = np.zeros((3, 5), np.float32)
+    wk.onnx.save(lambda x: x[:, part].sum(1), file, {"x": example}, dynamic_axes={"x": {1: "n"}})
+    for length in (1, 2, 3, 8):
+        x = np.arange(2 * length, dtype=np.float32).reshape(2, length)
+        x = np.concatenate([x, x[:1]])
+        for found in (*peer(file, {"x": x}), *wk.onnx.load(file).numpy(x=x)):
+            np.testing.assert_array_equal(found, x[:, part].sum(1))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,6 +11,9 @@ import pytest
 import wgsl_kernels as wk
 from wgsl_kernels.backends.cpu.folds import folded
 from wgsl_kernels.backends.cpu.sums import total
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SHAPES = [
     (517, 2049),
@@ -48,6 +51,31 @@ def test_axes_may_be_named_in_any_order(axes: tuple[int, ...], keepdims: bool) -
     found = total(x, axes, keepdims=keepdims)
     assert found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-3)
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "reversed rows": lambda x: x[::-1],
+    "rows left out": lambda x: x[::2],
+    "columns left out": lambda x: x[:, :-1],
+    "reversed columns": lambda x: x[:, ::-1],
+    "a row again and again": lambda x: np.broadcast_to(x[0], x.shape),
+    "a crop": lambda x: x[: len(x) // 9 * 9].reshape(9, -1, 1, x.shape[1])[:, 1:-1],
+}
+
+
+@EVERY_SHAPE
+@pytest.mark.parametrize("view", VIEWS)
+def test_sums_of_views_with_gaps_are_as_accurate(view: str, shape: tuple[int, ...]) -> None:
+    x = VIEWS[view](np.random.default_rng(0).uniform(0, 1, shape).astype(np.float32))
+    for axes in ((0,), (x.ndim - 1,), tuple(range(x.ndim - 1)), tuple(range(x.ndim))):
+        exact = x.sum(axes, dtype=np.float64)
+        assert (np.abs(total(x, axes) - exact) <= 421 * 2.0**-24 * exact).all()
+        assert total(x, axes, keepdims=True).shape == x.sum(axes, keepdims=True).shape
+
+
+def test_ones_of_a_view_are_counted_past_the_whole_numbers_of_float32() -> None:
+    x = np.broadcast_to(np.float32(1), (1 << 25, 2))
+    assert total(x, (0,)).tolist() == [1 << 25] * 2
 
 
 def test_a_sum_has_the_same_bits_wherever_its_array_lies() -> None:

@@ -50,6 +50,14 @@ def test_a_tall_or_wide_window_is_seen_whole(window: tuple[int, int], backend: s
         np.testing.assert_allclose(share.numpy(), 1 / x.size, rtol=1e-6)
 
 
+@EVERYWHERE
+def test_the_mean_of_a_whole_image_is_as_accurate_as_a_sum(backend: str) -> None:
+    x = np.full((1, 1500, 1500, 2), 0.1, np.float32)
+    with wk.use_backend(backend):
+        found = wk.avg_pool(wk.tensor(x), 1500).numpy().reshape(2)
+    np.testing.assert_allclose(found, np.float32(0.1), rtol=421 * 2.0**-24)
+
+
 @pytest.mark.parametrize("loops", [3, 40])
 @pytest.mark.parametrize("options", [{}, {"dilations": 2}])
 def test_windows_in_bands_give_the_same(

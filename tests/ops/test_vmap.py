@@ -143,6 +143,20 @@ def test_bytes_are_computed_as_they_are_outside() -> None:
     assert (found.dtype, found.tolist()) == ("int8", (x + x).tolist())
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.at[:].add(x),
+        lambda x: x.at[[0]].add(x[:1]),
+        lambda x: wk.unsorted_segment_sum(x, wk.tensor([0, 1, 0]), 0),
+    ],
+)
+def test_sums_of_no_segments_are_those_of_a_loop(f: Callable[[wk.Tensor], wk.Tensor]) -> None:
+    found = wk.vmap(f)(wk.zeros((2, 3, 0)))
+    assert found.shape == (2, *f(wk.zeros((3, 0))).shape)
+    assert found.size == 0
+
+
 def test_a_kernel_without_a_rule_runs_per_example_and_says_so_once() -> None:
     def f(x: wk.Tensor) -> wk.Tensor:
         return wk.sum(wk.linalg.diagonal(wk.diag(x))) + wk.sum(wk.diag(x))

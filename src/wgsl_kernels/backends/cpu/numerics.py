@@ -8,6 +8,7 @@ others run in float64 and are rounded once.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from wgsl_kernels.backends.cpu.precision import (
     native,
     of_integers,
     silent,
+    wide,
     widened,
 )
 from wgsl_kernels.backends.cpu.sums import total
@@ -283,32 +285,46 @@ def finite_max(x: Array, axis: Axes) -> Array:
     return np.asarray(np.where(top == -np.inf, x.dtype.type(0), top))
 
 
-def _exp_in_place(y: Array) -> Array:
-    return exp(y) if y.dtype == np.float16 else np.asarray(np.exp(y, out=y))
+def _in_single(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Return ``function`` with float16 computed in float32 and rounded once.
+
+    NumPy's sums of float16 along leading axes stay at 2048, where 1 is lost; and past 65504 there
+    are none.
+    """
+
+    @functools.wraps(function)
+    def computed(x: Array, *args: Any, **kwargs: Any) -> Array:
+        with np.errstate(all="ignore"):
+            return function(wide(x), *args, **kwargs).astype(x.dtype, copy=False)
+
+    return computed
 
 
-@silent
+@_in_single
 def softmax(x: Array, axis: Axes = -1) -> Array:
     """Return e^x / sum(e^x) along ``axis``; NaN where all are -Inf or one is +Inf."""
     if not x.size:  # of which the other axes may be longer than any memory
         return x
-    y = _exp_in_place(np.asarray(x - finite_max(x, axis)))
+    y = np.asarray(x - finite_max(x, axis))
+    np.exp(y, out=y)
     y /= _kept_total(y, axis)
     return y
 
 
-@silent
+@_in_single
 def logsumexp(x: Array, axis: Axes = None, keepdims: bool = False) -> Array:
     """Return log(sum(e^x)) along ``axis``; +Inf where one is +Inf, -Inf of nothing."""
     top = finite_max(x, axis)
     infinite = np.isinf(top)
     finite = np.where(infinite, x.dtype.type(0), top)
-    below = _log_total(_exp_in_place(np.asarray(x - finite)), x, finite, axis)
+    terms = np.asarray(x - finite)
+    np.exp(terms, out=terms)
+    below = _log_total(terms, x, finite, axis)
     result = np.where(infinite, top, top + below).astype(x.dtype)
     return result if keepdims else np.squeeze(result, axis=axis)
 
 
-@silent
+@_in_single
 def log_softmax(x: Array, axis: Axes = -1) -> Array:
     """Return x - log(sum(e^x)) along ``axis``, without overflow."""
     if not x.size:

@@ -40,7 +40,8 @@ def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
     """Return the sum along ``axes``, counted from the front, in the dtype of ``x``.
 
     float32 is added in parts of at most `WIDTH` elements, and many parts in double precision. Where
-    they are few or their layout in memory has gaps, and of all other dtypes, NumPy adds.
+    they are few, and of all other dtypes, NumPy adds; where their layout in memory has gaps, too,
+    but no more than `CHAIN` elements one after the other.
     """
     worth = x.dtype == np.float32 and x.size > 4 * WIDTH and axes
     if worth and x.flags.c_contiguous and max(axes) == len(axes) - 1:
@@ -51,6 +52,8 @@ def total(x: Array, axes: Sequence[int], *, keepdims: bool = False) -> Array:
         return y.reshape((1,) * len(axes) + left if keepdims else left)
     ordered = _in_memory_order(x) if worth else None
     if ordered is None:
+        if worth and math.prod(x.shape[axis] for axis in axes) > CHAIN:
+            return _with_gaps(x, axes, keepdims=keepdims)
         return np.asarray(ADD.reduce(x, axis=tuple(axes), keepdims=keepdims))
     whole, order = ordered
     kept = [axis for axis in order if axis not in axes]
@@ -107,6 +110,33 @@ def _summed(x: Array, is_summed: list[bool]) -> Array:
             lengths[begin:end] = [1] * (end - begin)
         end = begin
     return x
+
+
+def _with_gaps(x: Array, axes: Sequence[int], *, keepdims: bool) -> Array:
+    """Return the sum along ``axes``, of which the one whose elements are nearest comes first."""
+    first, *rest = sorted(axes, key=lambda axis: abs(x.strides[axis]))
+    y = _in_chains(x, first)
+    if rest:
+        y = total(y, rest, keepdims=True)
+    return y if keepdims else np.squeeze(y, tuple(axes))
+
+
+def _in_chains(x: Array, axis: int) -> Array:
+    """Return the sum along one axis, kept, whatever gaps there are in memory.
+
+    Along the axis whose elements are nearest NumPy adds in pairs; along others one after the other.
+    """
+    steps = [abs(step) for step, length in zip(x.strides, x.shape, strict=True) if length > 1]
+    length, before = x.shape[axis], (slice(None),) * axis
+    if length <= CHAIN or 0 < abs(x.strides[axis]) == min(step for step in steps if step):
+        return np.asarray(ADD.reduce(x, axis=axis, keepdims=True))
+    blocks = length // CHAIN
+    chains = x[(*before, slice(blocks * CHAIN))]  # an axis in two is a view
+    chains = chains.reshape(*x.shape[:axis], blocks, CHAIN, *x.shape[axis + 1 :])
+    sums = ADD.reduce(chains, axis=axis + 1)
+    y = ADD.reduce(sums, axis=axis, keepdims=True, dtype=np.float64)
+    y += ADD.reduce(x[(*before, slice(blocks * CHAIN, None))], axis=axis, keepdims=True)
+    return np.asarray(y.astype(np.float32))
 
 
 def _along(x: Array) -> Array:

@@ -69,6 +69,7 @@ def strided(attrs: Attrs, ndim: int) -> list[slice | int | None]:
 
 def _strided_slice(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list[str]:
     axis = 0
+    heads: list[tuple[int, int, int, int]] = []
     cuts: list[tuple[int, int, int, int]] = []
     for one in strided(attrs, xs[0].ndim):
         if one is None:
@@ -79,13 +80,20 @@ def _strided_slice(w: ModelWriter, xs: Values, attrs: Attrs, ys: Values) -> list
             step = 1 if one.step is None else one.step
             first = (0 if step > 0 else -1) if one.start is None else one.start
             last = (_PAST if step > 0 else -_PAST) if one.stop is None else one.stop
+            if step < 0 and first < -1:
+                # From before the axis backward there is nothing, but ONNX has its first element. So
+                # all behind the beginning is cut off, and a negative end counted from there.
+                heads.append((0, first + 1, axis, 1))
+                last = min(last - first - 1, -1) if last < 0 else last
+                first = -1
             if (first, last, step) != (0, _PAST, 1):
                 cuts.append((first, last, axis, step))
         axis += 1
     found = w.name(xs[0])
-    if cuts:
-        begin, ends, axes, steps = map(list, zip(*cuts, strict=True))
-        found = w.sliced(found, begin, ends, axes, steps)
+    for some in (heads, cuts):
+        if some:
+            begin, ends, axes, steps = map(list, zip(*some, strict=True))
+            found = w.sliced(found, begin, ends, axes, steps)
     plain = all(isinstance(one, slice) for one in strided(attrs, xs[0].ndim))
     return [found if plain else w.reshaped(found, ys[0].shape)]
 

@@ -225,7 +225,8 @@ def _segments(call: BatchedCall) -> Result:
     """Sum segments: those of the n-th example are numbered after those of the others."""
     count = call.attrs["num_segments"]
     ids, axes = call.whole(1), len(call.shape(1))
-    first = run("Range", start=0, stop=call.size * count, step=count, dtype="int32")
+    step = max(count, 1)  # of no segments, too, so many numbers as examples
+    first = run("Range", start=0, stop=call.size * step, step=step, dtype="int32")
     first = run("Reshape", first, shape=(call.size, *(1,) * axes))
     is_one = run("LogicalAnd", run("GreaterEqual", ids, 0), run("Less", ids, count))
     numbers = run("Select", is_one, run("Add", ids, first), -1)

@@ -100,7 +100,7 @@ def _checked(kernel: str, x: Spec, filter: Spec, **geometry: Any) -> Shape:
     return _sliding(kernel, x.shape, filter.shape, geometry).out_shape
 
 
-@signature("Dilation2D", floats=("x", "filter"))
+@signature("Dilation2D", promote=("x", "filter"), floats=("x", "filter"))
 @takes(_Window)
 def _dilation2d_signature(x: Spec, filter: Spec, /, **geometry: Any) -> Spec:
     shape = _checked("Dilation2D", x, filter, **geometry)
@@ -210,7 +210,7 @@ def _fetched(
 def _declare_backprop(kernel: str, which: int) -> None:
     """Declare the gradient by the images, 0, or by the filter, 1."""
 
-    @signature(kernel)
+    @signature(kernel, promote=("x", "filter", "dy"))
     @takes(_Window)
     def backprop_signature(x: Spec, filter: Spec, dy: Spec, /, **geometry: Any) -> Spec:
         _check_gradient(kernel, x, filter, dy, **geometry)
@@ -240,7 +240,7 @@ _declare_backprop("Dilation2DBackpropFilter", 1)
 _declare_backprop("Dilation2DBackpropInput", 0)
 
 
-@signature("Dilation2DPlaces")
+@signature("Dilation2DPlaces", promote=("x", "filter"))
 @takes(_Window)
 def _places_signature(x: Spec, filter: Spec, /, **geometry: Any) -> dict[str, Spec]:
     shape = _checked("Dilation2DPlaces", x, filter, **geometry)

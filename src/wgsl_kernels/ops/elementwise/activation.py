@@ -60,7 +60,7 @@ def _exp_below_zero(x: Tensor) -> Tensor:
     return run("Exp", logical.where(x > 0.0, 0.0, x))
 
 
-@signature("EluGrad")
+@signature("EluGrad", promote=("dy", "y"))
 def _elu_grad_signature(dy: Spec, y: Spec, /) -> Spec:
     require_dtype("EluGrad", "dy", dy, "float32")
     require_dtype("EluGrad", "y", y, dy.dtype)

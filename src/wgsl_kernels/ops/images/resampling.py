@@ -193,12 +193,12 @@ def taken_back(dy: Array, axes: list[ResizedAxis], *, linear: bool) -> Array:
 def taken_back_on_device(
     gpu: Gpu, dy: GpuArray, axes: list[ResizedAxis], *, linear: bool
 ) -> GpuArray:
-    """Sum along columns, then along rows: fewer terms than both at once."""
-    shape = list(dy.shape)
+    """Sum along columns, then along rows: fewer terms than both at once, in float32 between."""
+    shape, dtype = list(dy.shape), dy.dtype
     for place in (2, 1):
         axis = axes[place - 1]
         shape[place] = axis.length
-        y = gpu.empty(tuple(shape), dy.dtype)
+        y = gpu.empty(tuple(shape), dtype if place == 1 else "float32")
         if y.size:
             _, size, step, start, divisor = axis
             gpu.dispatch(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.precision import silent, wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.parameters import takes
 from wgsl_kernels.engine.execution.run import run
@@ -81,14 +81,15 @@ def _resize_bilinear_signature(images: Spec, /, *, size: Shape, **centers: bool)
 @cpu_kernel("ResizeBilinear")
 @silent
 def _resize_bilinear_cpu(images: Array, *, size: Shape, **centers: bool) -> Array:
-    x = as_float(images)
+    given = as_float(images)
+    x = wide(given)
     axes = axes_of(x.shape, size, **centers, linear=True)
     for place in (2, 1):  # between columns first, as on the device
         low, high, share = axes[place - 1].sources(linear=True)
         before, after = np.take(x, low, place), np.take(x, high, place)
         weights = share.astype(x.dtype).reshape((-1,) + (1,) * (3 - place))
         x = before + (after - before) * weights
-    return x
+    return x.astype(given.dtype, copy=False)
 
 
 @wgsl_kernel("ResizeBilinear")

@@ -19,7 +19,7 @@ from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.public_names import public
 from wgsl_kernels.engine.registry.signature import signature
 from wgsl_kernels.engine.values.shapes import require_dtype, show
-from wgsl_kernels.ops.elementwise import binary, logical
+from wgsl_kernels.ops.elementwise import binary, cast, logical
 from wgsl_kernels.ops.indexing import gather
 from wgsl_kernels.ops.indexing.pairs import filling, sorted_pairs
 from wgsl_kernels.ops.shapes import creation, shape
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 _GROUP = 64
@@ -139,13 +140,22 @@ def _unsorted_segment_sum_webgpu(
     return summed_on_device(gpu, x, segment_ids, num_segments)
 
 
-def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
-    """Return the sums [num_segments, inner...] of the parts of ``x`` that have the same id."""
+def summed_on_device(
+    gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int, dtype: DType | None = None
+) -> GpuArray:
+    """Return the sums [num_segments, inner...] of the parts of ``x`` that have the same id.
+
+    They are of the dtype of ``x``, or float32 of float16.
+    """
+    dtype = dtype or x.dtype
     inner, count = x.shape[len(segment_ids.shape) :], segment_ids.size
+    if dtype == "float16" and count > _TURNS:  # a dispatch adds to the sums of the one before
+        total = summed_on_device(gpu, x, segment_ids, num_segments, "float32")
+        return cast.converted(gpu, total, dtype)
     is_long = count * _PAIR > gpu.device.largest_binding
     if is_long or (count > 1 and excess(gpu, x, segment_ids) > 1):
-        return _summed_in_parts(gpu, x, segment_ids, num_segments)
-    y = gpu.empty((num_segments, *inner), x.dtype)
+        return _summed_in_parts(gpu, x, segment_ids, num_segments, dtype)
+    y = gpu.empty((num_segments, *inner), dtype)
     if not y.size:
         return y
     params = {"length": count, "segments": num_segments}
@@ -155,10 +165,12 @@ def summed_on_device(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments:
     return y
 
 
-def _summed_in_parts(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int) -> GpuArray:
+def _summed_in_parts(
+    gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments: int, dtype: DType
+) -> GpuArray:
     """Return the same as the sum of the sums of some ids after the others."""
     inner, count = x.shape[len(segment_ids.shape) :], segment_ids.size
-    gpu.check_room((num_segments, *inner), x.dtype)
+    gpu.check_room((num_segments, *inner), dtype)
     rows = shape.reshaped(gpu, x, (count, *inner))
     ids = shape.reshaped(gpu, segment_ids, (count,))
     most = 1 << (gpu.device.largest_binding // _PAIR).bit_length() - 1
@@ -171,6 +183,7 @@ def _summed_in_parts(gpu: Gpu, x: GpuArray, segment_ids: GpuArray, num_segments:
                 part_of(gpu, rows, -len(rows.shape), *one),
                 part_of(gpu, ids, -1, *one),
                 num_segments,
+                dtype,
             )
             for one in parts_of(count, least)
         ),

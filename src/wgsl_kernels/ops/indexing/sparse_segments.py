@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.precision import silent, wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.run import run
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
     from wgsl_kernels.backends.webgpu.control.gpu import Gpu
     from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
+    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.spec import Shape, Spec
 
 
@@ -100,19 +101,25 @@ def _summed(kernel: str, data: Array, indices: Array, segment_ids: Array) -> Arr
 
 
 def _summed_on_device(
-    gpu: Gpu, kernel: str, data: GpuArray, indices: GpuArray, segment_ids: GpuArray
+    gpu: Gpu,
+    kernel: str,
+    data: GpuArray,
+    indices: GpuArray,
+    segment_ids: GpuArray,
+    dtype: DType | None = None,
 ) -> tuple[GpuArray, Array]:
-    """Return the sums, and the ids of the segments."""
+    """Return the sums, of ``dtype`` or that of ``data``, and the ids of the segments."""
+    dtype = dtype or data.dtype
     ids = gpu.read(segment_ids)
     count = _checked(kernel, data.shape[0], gpu.read(indices), ids)
     inner = data.shape[1:]
     rows = gpu.empty((indices.size, *inner), data.dtype)
     if not rows.size or not count:
-        return gpu.full((count, *inner), data.dtype, 0), ids
+        return gpu.full((count, *inner), dtype, 0), ids
     width = rows.size // indices.size
     sizes = gather.Sizes(1, 1, data.shape[0], indices.size, width)
     gather.take_rows(gpu, {"x": data, "indices": indices, "y": rows}, sizes)
-    return segment.summed_on_device(gpu, rows, segment_ids, count), ids
+    return segment.summed_on_device(gpu, rows, segment_ids, count, dtype), ids
 
 
 @signature("SparseSegmentMean")
@@ -128,16 +135,17 @@ def _counts(ids: Array, count: int, ndim: int) -> Array:
 @cpu_kernel("SparseSegmentMean")
 @silent
 def _mean_cpu(data: Array, indices: Array, segment_ids: Array) -> Array:
-    total = _summed("SparseSegmentMean", data, indices, segment_ids)
+    total = _summed("SparseSegmentMean", wide(data), indices, segment_ids)
     means = total / _counts(segment_ids, len(total), data.ndim)
     return cut(means) if data.dtype == np.int32 else means.astype(data.dtype)
 
 
 @wgsl_kernel("SparseSegmentMean", repeats=False)
 def _mean_webgpu(gpu: Gpu, data: GpuArray, indices: GpuArray, segment_ids: GpuArray) -> GpuArray:
-    total, ids = _summed_on_device(gpu, "SparseSegmentMean", data, indices, segment_ids)
+    dtype: DType = "float32" if data.dtype == "float16" else data.dtype
+    total, ids = _summed_on_device(gpu, "SparseSegmentMean", data, indices, segment_ids, dtype)
     if not total.size:
-        return total
+        return gpu.empty(total.shape, data.dtype)
     counts = _counts(ids, total.shape[0], len(total.shape))
     if data.dtype == "int32":
         arrays = {"a": total, "b": gpu.upload(counts.astype(np.int32), "int32")}
@@ -145,7 +153,7 @@ def _mean_webgpu(gpu: Gpu, data: GpuArray, indices: GpuArray, segment_ids: GpuAr
             "indexing/sparse_segments/div_toward_zero.wesl", arrays, total.shape, "int32"
         )
     arrays = {"a": total, "b": gpu.upload(counts.astype(np.float32), "float32")}
-    return gpu.map("elementwise/binary/real_div.wesl", arrays, total.shape, total.dtype)
+    return gpu.map("elementwise/binary/real_div.wesl", arrays, total.shape, data.dtype)
 
 
 @gradient("SparseSegmentMean")

@@ -11,11 +11,11 @@ from wgsl_kernels.backends.cpu.precision import silent
 from wgsl_kernels.backends.cpu.products import matmul
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.backends.webgpu.declare.variants import declare
-from wgsl_kernels.engine.environment.errors import ShapeError
+from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
 from wgsl_kernels.engine.execution.run import run_many
 from wgsl_kernels.engine.registry.gradients import gradient
 from wgsl_kernels.engine.registry.signature import signature
-from wgsl_kernels.engine.values.shapes import require_dtype, show
+from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise import cast
 from wgsl_kernels.ops.linear_algebra.attention_blocks import (
     SCORES_ON_CPU,
@@ -96,7 +96,8 @@ def _attention_gradient_signature(
     kernel = "AttentionGradient"
     check_inputs(kernel, query, key, value, mask)
     for name, one in (("log_sums", log_sums), ("level", level)):
-        require_dtype(kernel, name, one, sums_dtype(query))
+        if one.dtype != sums_dtype(query):
+            raise DTypeError(f"{kernel}: {name} has dtype {one.dtype}; want {sums_dtype(query)}.")
         if one.shape != query.shape[:3]:
             raise ShapeError(
                 f"{kernel}: {name} has shape {show(one.shape)}; want {show(query.shape[:3])}, "

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.cpu.kernel import Array, cpu_kernel
-from wgsl_kernels.backends.cpu.precision import silent
+from wgsl_kernels.backends.cpu.precision import silent, wide
 from wgsl_kernels.backends.webgpu.declare.kernel import wgsl_kernel
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
 from wgsl_kernels.engine.execution.creation import as_floats
@@ -119,7 +119,7 @@ def _lrn_webgpu(gpu: Gpu, x: GpuArray, **attrs: Any) -> GpuArray:
 
 
 def _forward(gpu: Gpu, x: GpuArray, attrs: dict[str, Any], *, is_norm: bool) -> GpuArray:
-    y = gpu.empty(x.shape, x.dtype)
+    y = gpu.empty(x.shape, "float32" if is_norm else x.dtype)
     if y.size:
         names = ("bias", "alpha", "beta")
         gpu.dispatch(
@@ -171,8 +171,8 @@ def _lrn_grad_cpu(
     beta: float,
 ) -> Array:
     norms = _norms(x, depth_radius, bias, alpha)
-    across = _summed(dy * y / norms, depth_radius)
-    return (dy * norms**-beta - 2 * alpha * beta * x * across).astype(x.dtype)
+    across = _summed(wide(dy) * wide(y) / norms, depth_radius)
+    return (dy * norms**-beta - 2 * alpha * beta * wide(x) * across).astype(x.dtype)
 
 
 @wgsl_kernel("LRNGrad")

@@ -205,8 +205,9 @@ def _declare_max_grad(kind: Pooling) -> None:
     @cpu_kernel(kernel)
     def max_grad_cpu(dy: Array, input: Array, output: Array, **geometry: Any) -> Array:
         sliding = sliding_by(kernel, input.shape, geometry)
-        given, images = _places(sliding, dy), _images(sliding, input)
-        return max_pool_gradient_cpu(sliding.of_one_channel(), given, images).reshape(input.shape)
+        given, images = _places(sliding, wide(dy)), _images(sliding, input)
+        dx = max_pool_gradient_cpu(sliding.of_one_channel(), given, images)
+        return dx.reshape(input.shape).astype(dy.dtype, copy=False)
 
     @wgsl_kernel(kernel, dtypes=FLOATS)
     def max_grad_webgpu(

@@ -148,6 +148,9 @@ def prod(
 ) -> Tensor:
     """Return the product along ``axis``; of bool as int32; 1 of no elements.
 
+    On webgpu products of floats on the way are float32: where one overflows or underflows, the
+    result may be infinite, NaN or 0. `cumulative_prod` ends in the product that does not.
+
     Args:
         x: Any shape, real or bool.
         axis: One axis, several, or None for all.

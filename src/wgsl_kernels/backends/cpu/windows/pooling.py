@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from wgsl_kernels.backends.cpu.extremes import zeros_in_order
+from wgsl_kernels.backends.cpu.sums import CHAIN, total
 from wgsl_kernels.backends.cpu.threads import each
 from wgsl_kernels.engine.environment.recent import remembered
 from wgsl_kernels.engine.values.phases import phase_count
@@ -57,7 +58,11 @@ def joined(sliding: Sliding, x: Array, join: np.ufunc, y: Array) -> Array:
     channels = x.shape[-1]
     if all(n == axis.window for n, axis in zip(x.shape[1:-1], sliding.axes, strict=True)):
         lines = x.reshape(len(x), -1, channels)  # one window, the whole image
-        join.reduce(lines, axis=1, out=y.reshape(len(x), channels))
+        whole = y.reshape(len(x), channels)
+        if join is np.add and lines.shape[1] > CHAIN:
+            whole[...] = total(lines, (1,))
+        else:
+            join.reduce(lines, axis=1, out=whole)
         return y
     *outer, last = enumerate(sliding.axes, 1)
     for number, axis in outer:

@@ -19,10 +19,10 @@ struct Params {
 
 @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read> starts: array<i32>; // of these segments among the pairs
-@group(0) @binding(2) var<storage, read_write> y: array<T_x>;
+@group(0) @binding(2) var<storage, read_write> y: array<T_y>;
 @group(0) @binding(3) var<uniform> params: Params;
 
-var<workgroup> totals: array<T_x, GROUP>;
+var<workgroup> totals: array<T_wide, GROUP>;
 
 @compute @workgroup_size(GROUP)
 fn main(
@@ -32,7 +32,7 @@ fn main(
 ) {
   let lane = local % params.lanes;
   let o = (group.x + group.y * groups.x) * (GROUP / params.lanes) + local / params.lanes;
-  var total = T_x(0);
+  var total = T_wide(0);
   let is_element = o < params.segments * params.inner;
   if (is_element) {
     let column = o % params.inner;
@@ -41,9 +41,9 @@ fn main(
     let end = min(u32(starts[segment + 1u]), params.last);
     let stride = BLOCK * params.lanes;
     for (var block = begin + lane; block < end; block += stride) {
-      var part = T_x(0);
+      var part = T_wide(0);
       for (var p = block; p < min(block + stride, end); p += params.lanes) {
-        part += load_x(pairs[p].y * params.inner + column);
+        part += T_wide(load_x(pairs[p].y * params.inner + column));
       }
       total += part;
     }
@@ -57,9 +57,9 @@ fn main(
   }
   if (lane == 0u && is_element) {
     if (params.first > 0u) {
-      y[o] += totals[local];
+      y[o] = T_y(T_wide(y[o]) + totals[local]);
     } else {
-      y[o] = totals[local];
+      y[o] = T_y(totals[local]);
     }
   }
 }

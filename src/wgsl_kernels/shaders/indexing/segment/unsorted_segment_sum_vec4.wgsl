@@ -13,14 +13,14 @@ struct Params {
 
 @group(0) @binding(0) var<storage, read> pairs: array<vec2<u32>>;
 @group(0) @binding(1) var<storage, read> starts: array<i32>;
-@group(0) @binding(2) var<storage, read_write> y: array<vec4<T_x>>;
+@group(0) @binding(2) var<storage, read_write> y: array<vec4<T_y>>;
 @group(0) @binding(3) var<uniform> params: Params;
 
 struct Sums {
-  a: vec4<T_x>,
-  b: vec4<T_x>,
-  c: vec4<T_x>,
-  d: vec4<T_x>,
+  a: vec4<T_wide>,
+  b: vec4<T_wide>,
+  c: vec4<T_wide>,
+  d: vec4<T_wide>,
 }
 
 @compute @workgroup_size(GROUP)
@@ -41,10 +41,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
     var part = Sums();
     for (var p = block; p < min(block + BLOCK, end); p++) {
       let from_x = pairs[p].y * params.inner;
-      part.a += load4_x(from_x + at.x);
-      part.b += load4_x(from_x + at.y); // beyond the columns it is not stored
-      part.c += load4_x(from_x + at.z);
-      part.d += load4_x(from_x + at.w);
+      part.a += vec4<T_wide>(load4_x(from_x + at.x));
+      part.b += vec4<T_wide>(load4_x(from_x + at.y)); // beyond the columns it is not stored
+      part.c += vec4<T_wide>(load4_x(from_x + at.z));
+      part.d += vec4<T_wide>(load4_x(from_x + at.w));
     }
     total = Sums(total.a + part.a, total.b + part.b, total.c + part.c, total.d + part.d);
   }
@@ -55,10 +55,10 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
   store_sum(to + 3u, total.d, four + 3u < width);
 }
 
-fn store_sum(to: u32, total: vec4<T_x>, is_column: bool) {
+fn store_sum(to: u32, total: vec4<T_wide>, is_column: bool) {
   if (is_column && params.first > 0u) {
-    y[to] += total;
+    y[to] = vec4<T_y>(vec4<T_wide>(y[to]) + total);
   } else if (is_column) {
-    y[to] = total;
+    y[to] = vec4<T_y>(total);
   }
 }
