@@ -18,6 +18,7 @@ from wgsl_kernels.backends.derived.functions import NumpyFunctions
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.webgpu.modules.source import load_text
 from wgsl_kernels.backends.webgpu.products.form import product_kernel
+from wgsl_kernels.backends.webgpu.products.written import field_reads
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
@@ -27,11 +28,12 @@ from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -141,6 +143,19 @@ def written_term(statement: str, *, has_place: bool = False) -> str:
         ("term_at", ("a", "b", "sum", "c")) if has_place else ("term", ("a", "b", "sum"))
     )
     return written_function(name, dict.fromkeys(operands, "T_wide"), "T_wide", statement)
+
+
+def fields_of(text: str) -> tuple[str, ...]:
+    """Return the fields of ``params`` that a text reads."""
+    names = names_of(parse_source(Text(COMPOSED, text)).module)
+    return tuple(dict.fromkeys([one.member.name for one in field_reads(names)]))
+
+
+def with_fields_of(variable: str, text: str) -> str:
+    """Return a text that reads fields of ``params`` as those of a variable, behind ``of_``."""
+    names = names_of(parse_source(Text(COMPOSED, text)).module)
+    edits = [Edit(one.span, f"{variable}.of_{one.member.name}") for one in field_reads(names)]
+    return edited(names.text, edits, ()).text
 
 
 def fields_struct(name: str, types: Types) -> str:
@@ -255,7 +270,8 @@ class TermTwin:
     def functions(self, dtype: str) -> NumpyFunctions:
         """Return its functions for a precision."""
         if dtype not in self._kept:
-            text = self.term.text.replace("params.", "attrs.")
+            names = names_of(parse_source(Text(COMPOSED, self.term.text)).module)
+            text = renamed(names, {"params": "attrs"}).text
             fields = fields_struct("attrs", self.term.types)
             source = load_text(f"{text}\n{fields}", COMPOSED, _nowhere())
             whole = in_one_text(source, NUMBERS, common()).composed
