@@ -15,6 +15,7 @@ from wgsl_kernels.backends.derived.context import (
     op_of,
     own_text,
 )
+from wgsl_kernels.backends.derived.kernels import refuse_complex
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
@@ -293,6 +294,7 @@ def map_gradients(
     **attrs: Any,
 ) -> list[Any]:
     """Return the gradients of a map."""
+    refuse_complex(shader.name, [dy, *[one for one in values if one is not None]])
     op = op_of(shader.source)
     assert op is not None
     given = {wgsl_name(name): one for name, one in zip(names, values, strict=True)}

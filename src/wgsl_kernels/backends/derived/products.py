@@ -40,9 +40,11 @@ from wgsl_kernels.backends.derived.terms import (
 )
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.products.form import element_types
+from wgsl_kernels.backends.webgpu.products.slots import check_types
 from wgsl_kernels.backends.webgpu.products.written import field_reads
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.errors import DTypeError, ShaderError
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
@@ -202,6 +204,15 @@ class DerivedProduct:
             specs = [one and one.like(dtype=_NARROW.get(one.dtype, one.dtype)) for one in specs]
         spec = self.form.output(specs, attrs)
         given = {n: one for n, one in zip(names, specs, strict=True) if one is not None}
+        operands = [given[self.input_of(one)].dtype for one in said.operands]
+        if spec.dtype == "int32" or "complex64" in operands:
+            raise DTypeError(
+                f"{self.form.name}: {self.wanted} is derived of sums of floats; its operands are "
+                f"{' and '.join(operands)}, its output is {spec.dtype}. Write it by hand."
+            )
+        file, inputs = self.form.file(), {wgsl_name(one) for one in given}
+        types = element_types({**given, "y": spec})
+        check_types(file.kernel, file.text, file.names.module, types, inputs)
         shapes = {n: Argument(one.shape, one.dtype) for n, one in given.items()}
         facts = {**attrs, **tensor_facts({**shapes, "y": Argument(spec.shape, spec.dtype)})}
         own = self.form.fields(facts)

@@ -89,7 +89,7 @@ class ProductForm:
             strided,
             (rows, cols, depth),
             fields,
-            _types({**given, "y": spec}),
+            element_types({**given, "y": spec}),
             [name for name in names if name not in given],
         )
         return self.run(gpu, given, spec, fields, written)
@@ -254,7 +254,7 @@ class ProductForm:
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
 
 
-def _types(tensors: Mapping[str, GpuArray | Spec]) -> dict[str, str]:
+def element_types(tensors: Mapping[str, GpuArray | Spec]) -> dict[str, str]:
     """Return what ``T``, ``T_wide`` and ``T_<tensor>`` are; the output comes last."""
     found = {f"T_{wgsl_name(name)}": STORAGE_TYPES[one.dtype] for name, one in tensors.items()}
     first, last = next(iter(found.values())), found["T_y"]
