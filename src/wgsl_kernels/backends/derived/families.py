@@ -21,7 +21,7 @@ from wgsl_kernels.backends.derived.windows import (
     WindowDeviceKernel,
     window_attrs,
 )
-from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -282,11 +282,6 @@ def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: 
 
 def window_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
     """Return the gradient of a window that adds."""
-    if not values:
-        raise ArgumentError(
-            f"{family.shader.name}: a gradient wants the kernel's input by its name; declare it "
-            f"with @signature({family.shader.name!r}), or call run_kernel with it."
-        )
     x = values[0]
     refuse_complex(family.shader.name, [dy, x])
     given = window_attrs(family.shader, x.shape, attrs)

@@ -315,7 +315,8 @@ class DerivedProduct:
     def _parts(self, said: ProductText, types: Types) -> ProductParts:
         name, origin = self.form.name, self.form.origin
         term = TermText(with_fields_of("params", f"{said.own}\n{said.term}"), types)
-        sums = TermKernel(f"{name} sums", term, origin)
+        a, b = said.operands
+        sums = TermKernel(f"{name} sums", name, (a.input, b.input), term, origin)
         twin = TermTwin(name, term, has_init="init" in self.form.file().functions)
         if not said.finish:
             return ProductParts(sums, None, twin, None)

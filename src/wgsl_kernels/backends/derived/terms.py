@@ -184,14 +184,20 @@ class TermKernel:
 
     Attributes:
         name: The kernel's name.
+        of: The product's, whose sum it is, or the gradient of that.
+        inputs: Those that the operands are of; "" of the upstream gradient.
+        by: The input by which the gradient is; "" of the product itself.
         term: What is summed.
         origin: Where the product was registered that it is of.
         slopes: The kernels of its gradients that are registered.
     """
 
     name: str
+    of: str
+    inputs: tuple[str, str]
     term: TermText
     origin: Origin
+    by: str = ""
     slopes: dict[int, TermKernel | None] = field(default_factory=dict[int, "TermKernel | None"])
 
     def register(self) -> None:
@@ -218,8 +224,10 @@ class TermKernel:
         on_cpu = Kernel(self.name, "cpu", twin, self.origin, _ON_HOST, names=names)
         add_kernel(on_cpu, override=True)
         if self.term.has_place:
-            because = "the slope of its term depends on the operand; such a term is derived once"
-            put_rule(GradientRule(self.name, None, (), self.origin, because), override=True)
+            put_rule(
+                GradientRule(self.name, None, (), self.origin, refusal=self._refusal),
+                override=True,
+            )
             return
         func = partial(term_gradients, self)
         parameters = ("upstream", *self.term.operands)
@@ -231,11 +239,27 @@ class TermKernel:
         if wanted not in self.slopes:
             term = self.term.slope(wanted)
             name = f"{self.name} gradient {self.term.operands[wanted]}"
-            made = None if term is None else TermKernel(name, term, self.origin)
+            left, right = self.inputs
+            inputs = ("", right) if wanted == 0 else (left, "")
+            made = None
+            if term is not None:
+                by = self.inputs[wanted]
+                made = TermKernel(name, self.of, inputs, term, self.origin, by)
             if made is not None:
                 made.register()
             self.slopes[wanted] = made
         return self.slopes[wanted]
+
+
+    @property
+    def _refusal(self) -> str:
+        """What to say where a gradient is asked for that it has not."""
+        return (
+            f"{self.of}: its gradient by {self.by!r} is derived once: the slope of its term by "
+            f"{self.by!r} depends on {self.by!r}. For a derivative of that register a gradient "
+            f"made of ops, with @gradient({self.of!r}, override=True); to check it without, give "
+            "its Sample second_order=False."
+        )
 
 
 def term_gradients(
