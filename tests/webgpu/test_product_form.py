@@ -242,9 +242,12 @@ BAD = [
 def test_bad_fields_and_slots_are_told_at_their_place(
     fields: dict[str, Any], text: str, error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=message):
+    def register_and_run() -> None:
         _plain(text, params=lambda: fields)
         run("Plain", a=_normal(4, 4), b=_normal(4, 4))
+
+    with pytest.raises(error, match=message):
+        register_and_run()
 
 
 MISSPELT = """/* params.depths was a name of this */
@@ -259,7 +262,7 @@ def test_a_misspelt_field_is_told_where_it_is_read(backend: str) -> None:
     with wk.use_backend(backend), pytest.raises(wk.ShaderError) as caught:
         run("Plain", a=_normal(4, 4), b=_normal(4, 4))
 
-    assert ":3:" in str(caught.value)
+    assert "fn b_at(" in str(caught.value)
     assert "has no field 'depths'; known: rows, cols, depth" in str(caught.value)
     assert "Did you mean 'depth'?" in str(caught.value)
 

@@ -102,7 +102,7 @@ class Derivation:
 
     @functools.cached_property
     def _context(self) -> AccumulationNames:
-        functions = [one for file in self.source.files for one in file.module.functions]
+        functions = {k: f for file in self.source.files for k, f in file.module.functions.items()}
         rules = {**RULES, **custom_rules(self._whole.composed, functions)}
         beside = (*declared(self.given()), *parse(common()).declarations)
         return AccumulationNames(beside, rules, self._label)

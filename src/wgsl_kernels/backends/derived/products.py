@@ -51,6 +51,7 @@ from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
+from wgsl_kernels.wgsl.derive.custom import rules_written
 from wgsl_kernels.wgsl.derive.linear import is_linear
 from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.made import written_function
@@ -262,6 +263,10 @@ class DerivedProduct:
             if name in file.functions:
                 message = f"a product with {name} is not followed; its sums must add terms."
                 raise NotDerivableError(message, file.functions[name].ident.begin)
+        for name, span in rules_written(file.text):
+            if name == "term" or (name == "finish" and self.text().reads):
+                message = f"a @derivative of {name} is not followed; give it to a function it calls"
+                raise NotDerivableError(f"{message}.", span.begin)
         if file.unbroken:
             begin = file.functions["term"].ident.begin
             raise NotDerivableError("term is not seen to return sum + something.", begin)

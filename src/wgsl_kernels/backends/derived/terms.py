@@ -24,9 +24,9 @@ from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.registry.signature import define_signature
+from wgsl_kernels.wgsl.derive.custom import renamed_with_rules
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.made import written_function
@@ -110,7 +110,7 @@ class TermText:
         names = names_of(parsed.module)
         taken = [one.name for one in names.symbols if one.is_global]
         own, slope = free_name("own_term", taken), free_name("slope", taken)
-        raw = renamed(names, {"term": own}).text
+        raw = renamed_with_rules(names, {"term": own}).text
         source = load_text(raw, COMPOSED, _nowhere())
         others = [*declared(self.beside()), *parse(common()).declarations, *imported(source)]
         forward = Forward(source.own.text, source.own.module.declarations, others, RULES)
@@ -250,7 +250,6 @@ class TermKernel:
             self.slopes[wanted] = made
         return self.slopes[wanted]
 
-
     @property
     def _refusal(self) -> str:
         """What to say where a gradient is asked for that it has not."""
@@ -295,7 +294,7 @@ class TermTwin:
         """Return its functions for a precision."""
         if dtype not in self._kept:
             names = names_of(parse_source(Text(COMPOSED, self.term.text)).module)
-            text = renamed(names, {"params": "attrs"}).text
+            text = renamed_with_rules(names, {"params": "attrs"}).text
             fields = fields_struct("attrs", self.term.types)
             source = load_text(f"{text}\n{fields}", COMPOSED, _nowhere())
             whole = in_one_text(source, NUMBERS, common()).composed

@@ -111,7 +111,7 @@ class CompiledMap:
         shape = np.broadcast_shapes(*[one.shape for one in present])
         given: list[Any] = []
         for one in self.op.parameters:
-            value = values.get(one.name)
+            value: Any = values.get(one.name)
             if value is None and one.name == "i":
                 value = np.arange(int(np.prod(shape)), dtype=np.uint32).reshape(shape)
             given.append([value.real, value.imag] if np.iscomplexobj(value) else value)

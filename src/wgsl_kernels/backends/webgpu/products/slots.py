@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import is_hook
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.linking.joining import renamed
+from wgsl_kernels.wgsl.derive.custom import renamed_with_rules
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -62,7 +62,7 @@ def private(text: Text, names: Names) -> Text:
         if _TAKEN.fullmatch(name) or (is_hook(name) and name not in SLOTS):
             new[name] = _fresh(name, taken)
             taken.add(new[name])
-    return renamed(names, new) if new else text
+    return renamed_with_rules(names, new) if new else text
 
 
 def refuse_others(kernel: str, text: Text, names: Names) -> None:
