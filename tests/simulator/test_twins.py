@@ -216,3 +216,22 @@ fn b_at(batch: u32, k: u32, col: u32) -> T_c { return c[col * params.depth + k];
     for backend in ("cpu", "webgpu"):
         with wk.use_backend(backend), pytest.raises(wk.ShaderError, match="takes i32 here"):
             wk.run("Counts", wk.tensor([[1.0]]), wk.tensor([[1.0]]))
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"), [("T", 1j), ("f32", 7), ("f32", True), ("i32", True), ("i32", 1j)]
+)
+def test_a_dtype_that_the_shader_does_not_serve_is_refused(type_: str, value: Any) -> None:
+    register(f"fn op(x: {type_}) -> {type_} {{\n  return x * x;\n}}\n", "Squared")
+    words = f"Squared: its shader takes .* which is {wk.tensor([value]).dtype}"
+    with wk.use_backend("cpu"), pytest.raises(wk.DTypeError, match=words):
+        wk.run("Squared", wk.tensor([value]))
+
+
+def test_a_gradient_beside_complex_numbers_is_derived() -> None:
+    text = "fn op(x: f32, z: vec2<f32>) -> f32 {\n  return x * x * z.y;\n}\n"
+    wk.signature("Beside")(lambda x, z, /: x.like())
+    wk.wgsl_kernel("Beside", text, gradient="derive", cpu="derive")
+    with wk.use_backend("cpu"):
+        z = wk.tensor([1 + 3j])
+        assert wk.grad(lambda x: wk.sum(wk.run("Beside", x, z)))(wk.tensor([2.0])).tolist() == [12]

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder, text_given
 from wgsl_kernels.wgsl.derive.custom import rules_written
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span, Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap, TextBuilder, WrittenText
@@ -45,7 +46,7 @@ def given_names(source: Source, scalar: str, others: Mapping[str, str] | None = 
     for file in source.files:
         for word in _GIVEN.findall(file.text.text):
             if word.startswith("T_"):
-                type_ = types.get(word.removeprefix("T_"), scalar)
+                type_ = types.get(wgsl_name(word.removeprefix("T_")), scalar)
                 lines.setdefault(word, f"alias {word} = {type_};")
             elif word.startswith("has_"):
                 lines[word] = f"const {word} = true;"

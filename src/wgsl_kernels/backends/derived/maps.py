@@ -305,12 +305,12 @@ def map_gradients(
     **attrs: Any,
 ) -> list[Any]:
     """Return the gradients of a map."""
-    refuse_complex(shader.name, [dy, *values])
     op = op_of(shader.source)
     assert op is not None
     given = {wgsl_name(name): one for name, one in zip(names, values, strict=True)}
     ordered = [given[one.name] for one in op.parameters if one.name in given]
     wanted = map_parameters(shader)
+    refuse_complex(shader.name, [dy, *[x for name, x in given.items() if name in wanted]])
 
     def by(name: str, x: Tensor) -> Tensor:
         kernel = derived_name(shader.name, name)

@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.backends.derived.accumulations import form_of
 from wgsl_kernels.backends.derived.context import common, given_names, in_one_text, op_of
 from wgsl_kernels.backends.derived.functions import NumpyFunctions, scalar_of_dtype
-from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin, ShaderTwin
+from wgsl_kernels.backends.derived.host_kernels import AccumulationTwin, ShaderTwin, check_served
 from wgsl_kernels.backends.derived.kernels import KeptByDtype
 from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
@@ -77,6 +77,7 @@ class Twin(ShaderTwin):
         values = dict(zip(names, arrays, strict=True))
         dtypes = {name: str(one.dtype) for name, one in values.items() if one is not None}
         dtype = next(iter(dtypes.values()), "float32")
+        check_served(self.shader, dtype)
         declared = find_signature(self.shader.name)
         texts = [file.text.text for file in self.shader.source.files]
         if declared is not None and any("T_y" in one or "T_wide" in one for one in texts):
