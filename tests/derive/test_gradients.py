@@ -254,6 +254,11 @@ fn op(x: f32) -> f32 {
 
 
 REFUSED = {
+    "a comment of too few derivatives": (
+        "// @derivative by(x) = 2.0\nfn by(x: f32, k: f32) -> f32 {\n  return x * k;\n}\n"
+        "fn op(x: f32) -> f32 {\n  return by(x, 2.0);\n}\n",
+        ":1:1: ", "by has 2 parameters; want a derivative by each",
+    ),
     "bits of a float": (
         "fn op(x: f32) -> f32 {\n  return bitcast<f32>(bitcast<u32>(x));\n}\n", ":2:10: ", "bits",
     ),
@@ -297,6 +302,35 @@ fn combine(a: f32, b: f32) -> f32 { return a + b; }
 fn finish(total: f32) -> f32 { return twice(total); }
 """,
 }
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("fn op(x: T) -> T { return x * x * x * x * x; }\n", (32, 80, 160, 240, 240, 120)),
+        ("// @derivative op(x) = 3.0 * op(x)\nfn op(x: T) -> T { return x; }\n",
+         (2, 6, 18, 54, 162, 486)),
+        ("// @derivative op_f32(x) = 2.0 * x\nfn op_f32(x: T) -> T { return x; }\n", (2, 4, 2, 0)),
+    ],
+)  # fmt: skip
+def test_derivatives_of_any_order_are_derived(text: str, want: tuple[int, ...]) -> None:
+    wk.wgsl_kernel("Powers", text, gradient="derive", cpu="derive")
+    wk.signature("Powers")(lambda x, /: x.like())
+
+    def values(x: wk.Tensor) -> wk.Tensor:
+        return wk.sum(wk.run("Powers", x))
+
+    f: Callable[[wk.Tensor], wk.Tensor] = values
+    found: list[float] = []
+    with wk.use_backend("cpu"):
+        for _ in want:
+            found.append(f(wk.tensor([2.0])).item())
+            f = _slope(f)
+    assert found == list(want)
+
+
+def _slope(f: Callable[[wk.Tensor], wk.Tensor]) -> Callable[[wk.Tensor], wk.Tensor]:
+    return lambda x: wk.sum(wk.grad(f)(x))
 
 
 @pytest.mark.parametrize("comment", ["", "// @derivative twice(a) = 4.0 * a\n"])

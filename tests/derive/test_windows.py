@@ -185,3 +185,28 @@ def test_show_says_what_the_gradient_of_a_window_costs() -> None:
     register(TEXTS["sums"])
 
     assert "one pass over the places of the window" in gradient_of("Windows", "x")
+
+
+@pytest.mark.parametrize("form", ["scan", "window"])
+def test_without_a_signature_the_one_input_is_x(backend: str, form: Any) -> None:
+    wk.wgsl_kernel("Plain", SUM, form=form, gradient="derive", cpu="derive")
+    attrs: dict[str, Any] = {"axis": 1} if form == "scan" else {"filter_size": 2, "strides": 1}
+    x = wk.tensor(np.arange(12, dtype=np.float32).reshape(1, 3, 4, 1))
+
+    def by_name(x: wk.Tensor) -> Any:
+        return wk.engine().run_kernel("Plain", {"x": x}, attrs)
+
+    with wk.use_backend(backend):
+        plain = wk.grad(lambda x: wk.sum(wk.run("Plain", x, **attrs)))(x)
+        named = wk.grad(lambda x: wk.sum(by_name(x)))(x)
+
+    counts = np.arange(3, 0, -1)[:, None] if form == "scan" else np.outer([1, 2, 1], [1, 2, 2, 1])
+    for found in (plain, named):
+        np.testing.assert_array_equal(found.numpy()[0, ..., 0], np.broadcast_to(counts, (3, 4)))
+
+
+def test_a_reduction_without_a_signature_wants_one(backend: str) -> None:
+    wk.wgsl_kernel("Plain", SUM, cpu="derive")
+    words = "Plain: a reduce shader needs a signature"
+    with wk.use_backend(backend), pytest.raises(wk.ArgumentError, match=words):
+        wk.run("Plain", wk.ones((2, 3)), axis=1)

@@ -450,3 +450,18 @@ def test_lengths_of_inputs_that_a_sample_gives_are_not_replaced() -> None:
     sample = {"shapes": ((300,),), "values": (np.arange(300, dtype=np.float32),)}
 
     assert codes(lambda x: x + x, GIVEN, sample, ("right", "safe", "portable")) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "names_any"),
+    [
+        ("// no subgroups, no quadSwapX\nfn op(x: f32) -> f32 {\n  return x;\n}\n", False),
+        ("fn op(x: f32) -> f32 {\n  return subgroupAdd(x);\n}\n", True),
+        ("fn op(x: f32) -> f32 {\n  return quadSwapX(x);\n}\n", True),
+    ],
+)
+def test_a_comment_names_no_subgroups(text: str, *, names_any: bool) -> None:
+    wk.wgsl_kernel("Tried", text)
+    sample = Sample("Tried", functools.partial(wk.run, "Tried"), ((4,),))
+
+    assert Subject("Tried", (sample,), ("webgpu",)).uses_subgroups == names_any

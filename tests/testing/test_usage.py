@@ -165,3 +165,15 @@ def test_show_and_explain_take_a_kernel_of_a_file() -> None:
     assert "x * attrs.alpha + z" in run("show", "tinted.py:Tinted", "3x4", "3x4").output
     wanted = run("show", "tinted.py:tinted")
     assert "tinted wants arguments (missing a required argument: 'x')" in wanted.output
+
+
+@pytest.mark.gpu
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize("of_that_name", ["Tinted = 'the text'", "def Tinted(x):\n    return x"])
+@pytest.mark.parametrize("command", ["explain", "show", "tune"])
+def test_a_kernel_is_found_beside_what_its_file_calls_like_it(
+    here: Path, command: str, of_that_name: str
+) -> None:
+    written(here, f"{RIGHT}\n\n{of_that_name}\n")
+    done = run(command, "tinted.py:Tinted")
+    assert done.exit_code == 0, done.output

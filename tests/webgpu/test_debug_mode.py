@@ -178,7 +178,8 @@ def test_a_loop_without_end_is_told_in_place_of_wrong_numbers() -> None:
 
 
 def test_nan_from_finite_numbers_names_the_kernel_the_element_and_the_line() -> None:
-    wk.wgsl_kernel("Rooted", "// y = sqrt(x)\nfn op(x: T) -> T {\n  return sqrt(x);\n}\n")
+    text = "// y = sqrt(x)\nfn op(x: T) -> T {\n  return sqrt(x);\n}\n"
+    wk.wgsl_kernel("Rooted", f"{text}// alias f32 = i32, alias T_x = i32, alias T_y = i32\n")
 
     def step(x: wk.Tensor) -> wk.Tensor:
         return run("Rooted", x * 2.0) + 1.0

@@ -19,6 +19,11 @@ LARGE = {
     "declared": OP.format("var a: array<f32, 2049>;", "x"),
     "inferred, a count with a name": "const N = 4096;\n"
     + OP.format("var a = array<f32, N>();", "x"),
+    "beside a number in storage": "const N = 4096u;\n"
+    "@group(0) @binding(0) var<storage, read> n: u32;\n"
+    + OP.format("var a: array<f32, N>;", "x * f32(n)"),
+    "below a comment": "// var<storage, read> n\nconst N = 4096; // of what\n"
+    + OP.format("var a: array<f32, N>;", "x"),
     "several": OP.format("var b: array<f32, 2047>; var a: array<i32, 2>;", "i32(b[0])"),
     "private": f"var<private> a: array<f32, 2049>;\n{OP.format('', 'x')}",
     "a struct": "struct S { v: array<vec4f, 513> }\n"

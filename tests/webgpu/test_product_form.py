@@ -242,9 +242,41 @@ BAD = [
 def test_bad_fields_and_slots_are_told_at_their_place(
     fields: dict[str, Any], text: str, error: type[Exception], message: str
 ) -> None:
-    _plain(text, params=lambda: fields)
-    with pytest.raises(error, match=message):
+    def register_and_run() -> None:
+        _plain(text, params=lambda: fields)
         run("Plain", a=_normal(4, 4), b=_normal(4, 4))
+
+    with pytest.raises(error, match=message):
+        register_and_run()
+
+
+MISSPELT = """/* params.depths was a name of this */
+fn a_at(batch: u32, row: u32, k: u32) -> f32 { return a[row * params.depth + k]; }
+fn b_at(batch: u32, k: u32, col: u32) -> f32 { return b[col * params . depths + k]; }
+"""
+
+
+@pytest.mark.parametrize("backend", ["cpu", "webgpu"])
+def test_a_misspelt_field_is_told_where_it_is_read(backend: str) -> None:
+    _plain(MISSPELT, params=lambda: {"depth": 4}, cpu="derive")
+    with wk.use_backend(backend), pytest.raises(wk.ShaderError) as caught:
+        run("Plain", a=_normal(4, 4), b=_normal(4, 4))
+
+    assert "fn b_at(" in str(caught.value)
+    assert "has no field 'depths'; known: rows, cols, depth" in str(caught.value)
+    assert "Did you mean 'depth'?" in str(caught.value)
+
+
+def test_a_variable_that_is_called_params_is_none_of_the_fields() -> None:
+    text = f"""{PRODUCT}
+fn finish(sum: f32, batch: u32, row: u32, col: u32) -> f32 {{
+  let params = vec2<f32>(2.0, 0.0);
+  return sum * params.x;
+}}
+"""
+    _plain(text, params=lambda: {"depth": 4})
+    a, b = _normal(4, 4), _normal(4, 4)
+    np.testing.assert_allclose(run("Plain", a=a, b=b), 2 * (a @ b), rtol=1e-4, atol=1e-5)
 
 
 def test_an_output_of_one_axis_is_refused() -> None:

@@ -95,6 +95,17 @@ def test_a_name_that_means_nothing_is_refused_at_its_place(text: str, said: str)
     ]
 
 
+def test_what_a_comment_of_another_module_names_is_not_suggested() -> None:
+    modules = {
+        "main.wesl": "import package::a::other;\nconst b = other();",
+        "a.wesl": "const one = 1;",
+        "c.wesl": "// fn other() is to come\nconst two = 2;",
+    }
+    assert "Did you mean" not in refusal(modules)
+    modules["c.wesl"] = "fn other() -> i32 { return 1; }"
+    assert "Did you mean 'package::c::other'?" in refusal(modules)
+
+
 def test_the_place_is_in_the_module_that_is_wrong() -> None:
     modules = {
         "main.wgsl": "import noise::a::f; fn main() { f(); }",

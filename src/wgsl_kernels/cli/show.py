@@ -162,7 +162,7 @@ def called(
         return _of_shader_file(Path(name), command), "never"
     if colon and Path(path).suffix == ".py":
         found = _run(path, command).get(function)
-        if found is None and get_kernel(function, "webgpu") is not None:
+        if _lacks(found) != "" and get_kernel(function, "webgpu") is not None:
             return _kernel(function, shapes, dtype, command, attrs), "never"
         return _without_parameters(found, path, function, command), "always"
     return _kernel(name, shapes, dtype, command, attrs), "never"
@@ -205,8 +205,23 @@ def _without_parameters(found: Any, path: str, name: str, command: str) -> Calla
     Raises:
         ArgumentError: It is none.
     """
-    if not callable(found):
+    lacks = _lacks(found)
+    if lacks is None:
         raise ArgumentError(f"{command}: {path} defines no function and no kernel {name}.")
+    if lacks:
+        want = "a function of none, or a kernel's name"
+        raise ArgumentError(f"{command}: {name} wants arguments ({lacks}); want {want}.")
+
+    def called() -> Any:
+        return found()
+
+    return called
+
+
+def _lacks(found: Any) -> str | None:
+    """Return what a function wants that is called with nothing; None of what is no function."""
+    if not callable(found):
+        return None
     declared = None
     with contextlib.suppress(ValueError, TypeError):  # some built-in ones do not tell
         declared = inspect.signature(found)
@@ -214,14 +229,8 @@ def _without_parameters(found: Any, path: str, name: str, command: str) -> Calla
         if declared is not None:
             declared.bind()
     except TypeError as error:
-        want = "a function of none, or a kernel's name"
-        message = f"{command}: {name} wants arguments ({error}); want {want}."
-        raise ArgumentError(message) from None
-
-    def called() -> Any:
-        return found()
-
-    return called
+        return str(error)
+    return ""
 
 
 def of_shapes(

@@ -17,7 +17,7 @@ from wgsl_kernels.backends.derived.functions import scalar_of_dtype
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify
 from wgsl_kernels.backends.webgpu.modules.source import load_text
-from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, ShaderError
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.wgsl.derive.accumulations import (
     Accumulation,
@@ -102,7 +102,7 @@ class Derivation:
 
     @functools.cached_property
     def _context(self) -> AccumulationNames:
-        functions = [one for file in self.source.files for one in file.module.functions]
+        functions = {k: f for file in self.source.files for k, f in file.module.functions.items()}
         rules = {**RULES, **custom_rules(self._whole.composed, functions)}
         beside = (*declared(self.given()), *parse(common()).declarations)
         return AccumulationNames(beside, rules, self._label)
@@ -137,7 +137,13 @@ def derived(
 
     Raises:
         ArgumentError: It has no signature, and does not tell itself what its inputs are.
+        DTypeError: The dtype is that of complex numbers.
     """
+    if dtype == "complex64":
+        raise DTypeError(
+            f"{shader.name}: of reductions, scans and windows only those of real numbers are "
+            f"derived; its input is {dtype}. Write a CPU kernel, with @cpu_kernel({shader.name!r})."
+        )
     names, scalar = _names(shader), scalar_of_dtype(dtype)
     imports: tuple[str, ...] = ()
     while True:

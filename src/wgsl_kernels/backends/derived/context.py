@@ -9,12 +9,13 @@ from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
 from wgsl_kernels.backends.webgpu.modules.source import load_file, shaders_folder, text_given
 from wgsl_kernels.wgsl.derive.custom import rules_written
+from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span, Text
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap, TextBuilder, WrittenText
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
@@ -30,13 +31,23 @@ def op_of(source: Source, dtype: str = "float32") -> Function | None:
 _GIVEN = re.compile(r"\b(T_\w+|has_\w+|\w+_rank)\b")
 
 
-def given_names(source: Source, scalar: str) -> str:
-    """Return declarations of what the composer gives a map whose tensors are of ``scalar``."""
-    lines = {"T": f"alias T = {scalar};", "T_wide": "alias T_wide = f32;"}
+def given_names(source: Source, scalar: str, others: Mapping[str, str] | None = None) -> str:
+    """Return declarations of what the composer gives a map whose tensors are of ``scalar``.
+
+    Args:
+        source: Its file.
+        scalar: The type of the elements of its first input, and of those that ``others`` lacks.
+        others: The types of the elements of further tensors, by name.
+    """
+    types = {} if others is None else others
+    wide = types.get("y", scalar)
+    wide = "f32" if wide == "f16" else wide
+    lines = {"T": f"alias T = {scalar};", "T_wide": f"alias T_wide = {wide};"}
     for file in source.files:
         for word in _GIVEN.findall(file.text.text):
             if word.startswith("T_"):
-                lines.setdefault(word, f"alias {word} = {scalar};")
+                type_ = types.get(wgsl_name(word.removeprefix("T_")), scalar)
+                lines.setdefault(word, f"alias {word} = {type_};")
             elif word.startswith("has_"):
                 lines[word] = f"const {word} = true;"
             else:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.accumulations import derived_by, form_of
 from wgsl_kernels.backends.derived.dispatches import DeviceKernel
 from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, Rows, dtype_given
+from wgsl_kernels.backends.derived.kernels import refuse_complex
 from wgsl_kernels.backends.derived.sums import SumScan
 from wgsl_kernels.backends.derived.windows import (
     WindowArrayKernel,
     WindowDeviceKernel,
     window_attrs,
 )
-from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
@@ -252,6 +253,7 @@ def _by_inputs(
 def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
     """Return the gradients of a shader, along the axes that it combines."""
     shader = family.shader
+    refuse_complex(shader.name, [dy, *values])
     rows = Rows.of(shader, [one.shape for one in values], attrs)
     one = family.registered(tuple(rows.attrs))
     given = [_as_rows(rows, values[0])]
@@ -280,12 +282,8 @@ def accumulated_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: 
 
 def window_gradients(family: Family, dy: Tensor, *values: Tensor, **attrs: Any) -> list[Any]:
     """Return the gradient of a window that adds."""
-    if not values:
-        raise ArgumentError(
-            f"{family.shader.name}: a gradient wants the kernel's input by its name; declare it "
-            f"with @signature({family.shader.name!r}), or call run_kernel with it."
-        )
     x = values[0]
+    refuse_complex(family.shader.name, [dy, x])
     given = window_attrs(family.shader, x.shape, attrs)
     one = family.registered(tuple(given))
     if dy.dtype != x.dtype and one.gives == one.elements[0].type:

@@ -24,7 +24,13 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.wgsl.syntax.places import Text
 
-_SCALARS = {"float64": "f32", "float32": "f32", "float16": "f16", "bool": "bool"}
+_SCALARS = {
+    "float64": "f32",
+    "float32": "f32",
+    "float16": "f16",
+    "bool": "bool",
+    "complex64": "vec2<f32>",
+}
 
 _ENDLESS = f"this loop does not end: it was stopped after {MOST_ROUNDS:,} rounds."
 
@@ -100,7 +106,8 @@ class NumpyFunctions:
                 raise ArgumentError(f"{self._kernel}: attribute {field.name!r} is missing.")
             type_, value = self._module.named(field.type), attrs[field.name]
             if isinstance(type_, Vector):
-                found.append([self._module.scalars[type_.element.name](one) for one in value])
+                parts = value if np.ndim(value) else (value.real, value.imag)
+                found.append([self._module.scalars[type_.element.name](one) for one in parts])
             else:
                 assert isinstance(type_, Scalar)
                 found.append(self._module.scalars[type_.name](value))

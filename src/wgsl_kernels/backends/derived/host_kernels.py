@@ -14,7 +14,10 @@ from wgsl_kernels.backends.derived.walks import PartWalk, forward, gradient
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
 from wgsl_kernels.backends.webgpu.lowering.fit import fitting_call
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS
+from wgsl_kernels.engine.environment.errors import DTypeError
+from wgsl_kernels.engine.registry.registry import get_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
+from wgsl_kernels.engine.values.dtypes import BYTES
 from wgsl_kernels.engine.values.shapes import normalize_axes
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.derive.accumulations import Pulled
@@ -163,6 +166,24 @@ class Rows:
         return np.ascontiguousarray(rows.reshape(self.moved).transpose(self.back))
 
 
+def check_served(shader: ShaderKernel, dtype: str) -> None:
+    """Refuse a dtype of the first input that the shader does not serve; NumPy takes any float.
+
+    Raises:
+        DTypeError: It is one.
+    """
+    if dtype.startswith("float"):
+        return
+    kernel = get_kernel(shader.name, "webgpu")
+    given = None if kernel is None else kernel.dtypes
+    served = shader.served if given is None else given
+    if dtype not in served and not (dtype in BYTES and "int32" in served):
+        raise DTypeError(
+            f"{shader.name}: its shader takes {', '.join(sorted(served))} for the first "
+            f"input, which is {dtype}. Cast it, or write a CPU kernel."
+        )
+
+
 class ShaderTwin:
     """A CPU kernel that is made of a shader, and refuses what that does."""
 
@@ -204,6 +225,7 @@ class AccumulationTwin(ShaderTwin):
         self._kernel.made(dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
+        check_served(self.shader, str(arrays[0].dtype))
         shapes = [one.shape for one in arrays]
         rows = Rows.of(self.shader, shapes, attrs)
         others = [one.reshape(rows.n) for one in arrays[1:]]

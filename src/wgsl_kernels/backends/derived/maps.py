@@ -15,6 +15,7 @@ from wgsl_kernels.backends.derived.context import (
     op_of,
     own_text,
 )
+from wgsl_kernels.backends.derived.kernels import refuse_complex
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.composing.text.operands import OP_NAMES
@@ -30,13 +31,14 @@ from wgsl_kernels.engine.registry.signature import define_signature, find_signat
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.shapes import broadcast
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
+from wgsl_kernels.wgsl.derive.custom import renamed_with_rules, rules_written
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.names import wgsl_name
+from wgsl_kernels.wgsl.syntax.made import written_function
+from wgsl_kernels.wgsl.syntax.names import free_name, wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
@@ -178,6 +180,9 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
     if not isinstance(text, WrittenText):
         read, own = source.own.text, source.own.module.declarations
         others += [one for file in source.imported for one in file.module.declarations]
+    if op.name in dict(rules_written(read)):
+        text = read = _calling(text, op)
+        own = parse_source(text).module.declarations
     try:
         forward = Forward(
             read,
@@ -206,9 +211,18 @@ def _own_text(shader: ShaderKernel) -> Text:
     return own_text(shader)
 
 
+def _calling(text: Text, op: Function) -> Text:
+    """Return a file whose op calls what was the op, where a comment gives its derivatives."""
+    taken = {one.name for one in names_of(parse_source(text).module).symbols}
+    called = free_name(f"{op.name}_value", taken)
+    names = ", ".join([one.name for one in op.parameters])
+    types = {one.name: spell(one.type) for one in op.parameters}
+    head = written_function(op.name, types, spell(op.returns), f"return {called}({names});")
+    return Text(text.file, f"{_without(text, OP_NAMES)}\n{head}")
+
+
 def _upstream(op: Function) -> str:
-    names = {one.name for one in op.parameters}
-    return next(one for one in ("dy", "ddy", "dddy", "ddddy") if one not in names)
+    return free_name("dy", {one.name for one in op.parameters})
 
 
 def _without(raw: Text, functions: Collection[str]) -> str:
@@ -216,10 +230,8 @@ def _without(raw: Text, functions: Collection[str]) -> str:
     names = names_of(parse_source(raw).module)
     there = [one for one in names.module.functions if one in functions]
     taken = {one.name for one in names.symbols}
-    new: dict[str, str] = {}
-    for one in there:
-        new[one] = next(w for w in (f"{one}_value", f"{one}_first") if w not in taken)
-    return renamed(names, new).text
+    new = {one: free_name(f"{one}_value", taken) for one in there}
+    return renamed_with_rules(names, new).text
 
 
 def _imported(raw: Text) -> set[str]:
@@ -298,6 +310,7 @@ def map_gradients(
     given = {wgsl_name(name): one for name, one in zip(names, values, strict=True)}
     ordered = [given[one.name] for one in op.parameters if one.name in given]
     wanted = map_parameters(shader)
+    refuse_complex(shader.name, [dy, *[x for name, x in given.items() if name in wanted]])
 
     def by(name: str, x: Tensor) -> Tensor:
         kernel = derived_name(shader.name, name)

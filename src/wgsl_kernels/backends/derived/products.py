@@ -24,6 +24,7 @@ from wgsl_kernels.backends.derived.reads import (
     Read,
     is_cast,
     operand_of,
+    read_by,
     reads_of,
     with_reads,
 )
@@ -32,21 +33,27 @@ from wgsl_kernels.backends.derived.terms import (
     TermText,
     TermTwin,
     Types,
+    fields_of,
     types_of,
+    with_fields_of,
     written_term,
 )
 from wgsl_kernels.backends.derived.twins import Twin
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
+from wgsl_kernels.backends.webgpu.products.form import element_types
+from wgsl_kernels.backends.webgpu.products.slots import check_types
+from wgsl_kernels.backends.webgpu.products.written import field_reads
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument, tensor_facts
-from wgsl_kernels.engine.environment.errors import ShaderError
+from wgsl_kernels.engine.environment.errors import DTypeError, ShaderError
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.values.dtypes import is_differentiable
 from wgsl_kernels.engine.values.spec import Spec
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
+from wgsl_kernels.wgsl.derive.custom import rules_written
 from wgsl_kernels.wgsl.derive.linear import is_linear
-from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
@@ -62,7 +69,6 @@ if TYPE_CHECKING:
 _SLOTS = frozenset({"a_at", "b_at", "b_vec4", "finish"})
 _NARROW = {"float64": "float32"}
 _COUNTS = re.compile(r"rows|cols|depth|\w*(shape|size|count|rank)")
-_PARAMS = re.compile(r"\bparams\s*\.\s*(\w+)")
 
 
 @dataclass(frozen=True)
@@ -73,19 +79,24 @@ class ProductText:
         operands: What ``a_at`` and ``b_at`` read.
         reads: What ``finish`` reads.
         own: The declarations besides these three.
+        term: The term, where the file has none: empty where it has one.
         finish: ``finish`` as a function of what it reads, too; empty where there is none.
         fields: The fields of ``params`` that these two name.
         is_straight: Whether the slope of ``finish`` is the same for all sums.
-        has_term: Whether there is a term of its own.
     """
 
     operands: tuple[Read, Read]
     reads: tuple[Read, ...]
     own: str
+    term: str
     finish: str
     fields: tuple[str, ...]
     is_straight: bool
-    has_term: bool
+
+    @property
+    def has_term(self) -> bool:
+        """Whether there is a term of its own."""
+        return not self.term
 
 
 @dataclass(frozen=True)
@@ -194,6 +205,15 @@ class DerivedProduct:
             specs = [one and one.like(dtype=_NARROW.get(one.dtype, one.dtype)) for one in specs]
         spec = self.form.output(specs, attrs)
         given = {n: one for n, one in zip(names, specs, strict=True) if one is not None}
+        operands = [given[self.input_of(one)].dtype for one in said.operands]
+        if spec.dtype == "int32" or "complex64" in operands:
+            raise DTypeError(
+                f"{self.form.name}: {self.wanted} is derived of sums of floats; its operands are "
+                f"{' and '.join(operands)}, its output is {spec.dtype}. Write it by hand."
+            )
+        file, inputs = self.form.file(), {wgsl_name(one) for one in given}
+        types = element_types({**given, "y": spec})
+        check_types(file.kernel, file.text, file.names.module, types, inputs)
         shapes = {n: Argument(one.shape, one.dtype) for n, one in given.items()}
         facts = {**attrs, **tensor_facts({**shapes, "y": Argument(spec.shape, spec.dtype)})}
         own = self.form.fields(facts)
@@ -243,6 +263,10 @@ class DerivedProduct:
             if name in file.functions:
                 message = f"a product with {name} is not followed; its sums must add terms."
                 raise NotDerivableError(message, file.functions[name].ident.begin)
+        for name, span in rules_written(file.text):
+            if name == "term" or (name == "finish" and self.text().reads):
+                message = f"a @derivative of {name} is not followed; give it to a function it calls"
+                raise NotDerivableError(f"{message}.", span.begin)
         if file.unbroken:
             begin = file.functions["term"].ident.begin
             raise NotDerivableError("term is not seen to return sum + something.", begin)
@@ -261,48 +285,48 @@ class DerivedProduct:
             raise NotDerivableError("b_vec4 alone is not followed; declare b_at.", begin)
         outside = file.uses
         operands = [operand_of(functions[one], outside) for one in ("a_at", "b_at")]
-        optional = next((one for one in sorted(outside) if one.startswith("has_")), None)
+        idents = [use.ident for use in file.names.unresolved]
+        fields = {one.begin for one in field_reads(file.names)}
+        for ident in idents:
+            if ident.name == "params" and ident.begin not in fields:
+                message = "params is followed by its fields; want one of them, as params.depth."
+                raise NotDerivableError(message, ident.begin)
+        optional = next((one for one in idents if one.name.startswith("has_")), None)
         if optional is not None:
-            message = f"{optional} is not followed; its inputs must be given."
-            raise NotDerivableError(message, text.find(optional))
+            message = f"{optional.name} is not followed; its inputs must be given."
+            raise NotDerivableError(message, optional.begin)
         finish = functions.get("finish")
         reads = [] if finish is None else reads_of(finish, 1, outside)
         for read in (*operands, *reads):
             read.strides(lambda *_: 1)
-        first = min(one.begin for one in file.names.module.declarations)
-        kept = [
-            one for one in file.names.module.declarations
-            if not (isinstance(one, tree.Function) and one.ident.name in _SLOTS)
-        ]  # fmt: skip
+        slots = [functions[one].span for one in _SLOTS if one in functions]
         inputs = {read.input for read in (*operands, *reads)}
-        own = text[:first] + "\n".join([text[one.begin : one.end] for one in kept])
-        for name in inputs:
-            found = re.search(rf"\b{name}\s*\[|\bload4?_{name}\b", own)
-            if found is not None:
+        own = edited(file.text, (), slots).text  # with the comments that give derivatives
+        for ident in idents:
+            name = read_by(ident.name)
+            if name in inputs and not any(one.begin <= ident.begin < one.end for one in slots):
                 message = f"{name} is read in a function besides a_at, b_at and finish."
-                raise NotDerivableError(f"{message} Read it there.", -1)
-        if "term" not in functions:
-            own += "\n" + written_term("return fma(a, b, sum);")
+                raise NotDerivableError(f"{message} Read it there.", ident.begin)
+        term = "" if "term" in functions else written_term("return fma(a, b, sum);")
         written = "" if finish is None else with_reads(text, finish, reads)
-        fields = tuple(dict.fromkeys(_PARAMS.findall(own + written)))
+        named = fields_of(f"{own}\n{written}")
         if written:
-            fields = tuple(dict.fromkeys((*fields, "rows", "cols")))
+            named = tuple(dict.fromkeys((*named, "rows", "cols")))
         return ProductText(
-            (operands[0], operands[1]), tuple(reads), own, written, fields,
+            (operands[0], operands[1]), tuple(reads), own, term, written, named,
             finish is None or is_linear(finish, is_cast),
-            "term" in functions,
         )  # fmt: skip
 
     def _parts(self, said: ProductText, types: Types) -> ProductParts:
         name, origin = self.form.name, self.form.origin
-        term = TermText(_PARAMS.sub(r"params.of_\1", said.own), types)
-        sums = TermKernel(f"{name} sums", term, origin)
+        term = TermText(with_fields_of("params", f"{said.own}\n{said.term}"), types)
+        a, b = said.operands
+        sums = TermKernel(f"{name} sums", name, (a.input, b.input), term, origin)
         twin = TermTwin(name, term, has_init="init" in self.form.file().functions)
         if not said.finish:
             return ProductParts(sums, None, twin, None)
         rows = ", ".join([f"{one}: {type_}" for one, type_ in types])
-        own = _PARAMS.sub(r"attrs.of_\1", f"{said.own}\n{said.finish}")
-        own = re.sub(r"\bfn term\b", "fn own_term", own) if not said.has_term else own
+        own = with_fields_of("attrs", f"{said.own}\n{said.finish}")
         inputs = [one.input for one in said.reads]
         parameters = {"wk_sum": "T", **{one: f"T_{one}" for one in inputs}, "i": "u32"}
         values = ", ".join([

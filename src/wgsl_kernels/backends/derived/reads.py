@@ -18,6 +18,7 @@ from wgsl_kernels.engine.execution.unbroadcast import unbroadcast
 from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -151,6 +152,12 @@ def reads_of(function: tree.Function, first: int, outside: Collection[str]) -> l
     return found
 
 
+def read_by(name: str) -> str:
+    """Return the input that a name from outside of a file reads, if it reads one: itself, or x."""
+    load = _LOADS.fullmatch(name)
+    return name if load is None else load.group(1)
+
+
 def operand_of(function: tree.Function, outside: Collection[str]) -> Read:
     """Return the one element that an operand is.
 
@@ -177,11 +184,13 @@ def operand_of(function: tree.Function, outside: Collection[str]) -> Read:
 def with_reads(text: str, finish: tree.Function, reads: Sequence[Read]) -> str:
     """Return ``finish`` as a function of what it reads."""
     written, last = "", finish.begin
+    taken = {one.name for one in descendants(finish) if isinstance(one, (tree.Ident, tree.Name))}
+    called = {one.input: free_name(f"{one.input}_read", taken) for one in reads}
     for one in sorted(reads, key=lambda read: read.node.begin):
-        written += f"{text[last : one.node.begin]}{one.input}"
+        written += f"{text[last : one.node.begin]}{called[one.input]}"
         last = one.node.end
     written += text[last : finish.end]
-    more = ", ".join([f"{one.input}: T_{one.input}" for one in reads])
+    more = ", ".join([f"{called[one.input]}: T_{one.input}" for one in reads])
     end = finish.parameters[-1].end - finish.begin
     first = min([one.node.begin for one in reads], default=finish.end) - finish.begin
     assert end <= first

@@ -18,20 +18,22 @@ from wgsl_kernels.backends.derived.functions import NumpyFunctions
 from wgsl_kernels.backends.derived.library import RULES
 from wgsl_kernels.backends.webgpu.modules.source import load_text
 from wgsl_kernels.backends.webgpu.products.form import product_kernel
+from wgsl_kernels.backends.webgpu.products.written import field_reads
 from wgsl_kernels.engine.environment.parameters import declared_as
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import GradientRule, put_rule
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.registry.signature import define_signature
+from wgsl_kernels.wgsl.derive.custom import renamed_with_rules
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.names.resolve import names_of
+from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import free_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
-from wgsl_kernels.wgsl.syntax.source_map import COMPOSED
+from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -108,7 +110,7 @@ class TermText:
         names = names_of(parsed.module)
         taken = [one.name for one in names.symbols if one.is_global]
         own, slope = free_name("own_term", taken), free_name("slope", taken)
-        raw = renamed(names, {"term": own}).text
+        raw = renamed_with_rules(names, {"term": own}).text
         source = load_text(raw, COMPOSED, _nowhere())
         others = [*declared(self.beside()), *parse(common()).declarations, *imported(source)]
         forward = Forward(source.own.text, source.own.module.declarations, others, RULES)
@@ -143,6 +145,19 @@ def written_term(statement: str, *, has_place: bool = False) -> str:
     return written_function(name, dict.fromkeys(operands, "T_wide"), "T_wide", statement)
 
 
+def fields_of(text: str) -> tuple[str, ...]:
+    """Return the fields of ``params`` that a text reads."""
+    names = names_of(parse_source(Text(COMPOSED, text)).module)
+    return tuple(dict.fromkeys([one.member.name for one in field_reads(names)]))
+
+
+def with_fields_of(variable: str, text: str) -> str:
+    """Return a text that reads fields of ``params`` as those of a variable, behind ``of_``."""
+    names = names_of(parse_source(Text(COMPOSED, text)).module)
+    edits = [Edit(one.span, f"{variable}.of_{one.member.name}") for one in field_reads(names)]
+    return edited(names.text, edits, ()).text
+
+
 def fields_struct(name: str, types: Types) -> str:
     """Return the declaration of a variable with these fields."""
     if not types:
@@ -169,14 +184,20 @@ class TermKernel:
 
     Attributes:
         name: The kernel's name.
+        of: The product's, whose sum it is, or the gradient of that.
+        inputs: Those that the operands are of; "" of the upstream gradient.
+        by: The input by which the gradient is; "" of the product itself.
         term: What is summed.
         origin: Where the product was registered that it is of.
         slopes: The kernels of its gradients that are registered.
     """
 
     name: str
+    of: str
+    inputs: tuple[str, str]
     term: TermText
     origin: Origin
+    by: str = ""
     slopes: dict[int, TermKernel | None] = field(default_factory=dict[int, "TermKernel | None"])
 
     def register(self) -> None:
@@ -203,8 +224,10 @@ class TermKernel:
         on_cpu = Kernel(self.name, "cpu", twin, self.origin, _ON_HOST, names=names)
         add_kernel(on_cpu, override=True)
         if self.term.has_place:
-            because = "the slope of its term depends on the operand; such a term is derived once"
-            put_rule(GradientRule(self.name, None, (), self.origin, because), override=True)
+            put_rule(
+                GradientRule(self.name, None, (), self.origin, refusal=self._refusal),
+                override=True,
+            )
             return
         func = partial(term_gradients, self)
         parameters = ("upstream", *self.term.operands)
@@ -216,11 +239,26 @@ class TermKernel:
         if wanted not in self.slopes:
             term = self.term.slope(wanted)
             name = f"{self.name} gradient {self.term.operands[wanted]}"
-            made = None if term is None else TermKernel(name, term, self.origin)
+            left, right = self.inputs
+            inputs = ("", right) if wanted == 0 else (left, "")
+            made = None
+            if term is not None:
+                by = self.inputs[wanted]
+                made = TermKernel(name, self.of, inputs, term, self.origin, by)
             if made is not None:
                 made.register()
             self.slopes[wanted] = made
         return self.slopes[wanted]
+
+    @property
+    def _refusal(self) -> str:
+        """What to say where a gradient is asked for that it has not."""
+        return (
+            f"{self.of}: its gradient by {self.by!r} is derived once: the slope of its term by "
+            f"{self.by!r} depends on {self.by!r}. For a derivative of that register a gradient "
+            f"made of ops, with @gradient({self.of!r}, override=True); to check it without, give "
+            "its Sample second_order=False."
+        )
 
 
 def term_gradients(
@@ -255,7 +293,8 @@ class TermTwin:
     def functions(self, dtype: str) -> NumpyFunctions:
         """Return its functions for a precision."""
         if dtype not in self._kept:
-            text = self.term.text.replace("params.", "attrs.")
+            names = names_of(parse_source(Text(COMPOSED, self.term.text)).module)
+            text = renamed_with_rules(names, {"params": "attrs"}).text
             fields = fields_struct("attrs", self.term.types)
             source = load_text(f"{text}\n{fields}", COMPOSED, _nowhere())
             whole = in_one_text(source, NUMBERS, common()).composed

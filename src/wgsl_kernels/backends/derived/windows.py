@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from wgsl_kernels.backends.derived.dispatches import ShaderTexts, field_of
-from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, dtype_given
+from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, check_served, dtype_given
 from wgsl_kernels.backends.derived.kernels import DerivedKernel
 from wgsl_kernels.backends.derived.passes import GROUP, Pass
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
@@ -313,5 +313,6 @@ class WindowTwin:
         self._kernel.made(dtype)
 
     def __call__(self, *arrays: Array, **attrs: Any) -> Array:
+        check_served(self.shader, str(arrays[-1].dtype))
         given = window_attrs(self.shader, arrays[-1].shape, attrs)
         return self._kernel(*arrays, **given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
+from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -137,7 +137,8 @@ def _cause(subject: Subject, case: Case) -> str:
     shared = dict.fromkeys(
         name
         for dispatch in subject.dispatches(case.sample)
-        for name in _WORKGROUP.findall(dispatch.module.source_map.composed.text)
+        for name, variable in parse(dispatch.module.source_map.composed).variables.items()
+        if variable.space == "workgroup"
     )
     if not shared:
         return plain
@@ -146,9 +147,6 @@ def _cause(subject: Subject, case: Case) -> str:
         f", though every element is written: what workgroup memory held, of {names}. Set each "
         "element that is read, and put a workgroupBarrier behind that."
     )
-
-
-_WORKGROUP = re.compile(r"var<workgroup>\s*(\w+)")
 
 
 def _simulated(case: Case, found: Sequence[Array]) -> list[Array]:

@@ -29,6 +29,7 @@ from wgsl_kernels.simulator.module import EndlessLoopError
 from wgsl_kernels.testing.closeness import equal_or_nan, largest_at
 from wgsl_kernels.testing.gradients.evaluation import outputs_of
 from wgsl_kernels.testing.inputs import call_of, tensors_for
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
 
 if TYPE_CHECKING:
@@ -253,7 +254,8 @@ def _said(wrong: WrongAccess) -> tuple[str, str]:
 def _cure(wrong: WrongAccess) -> str:
     """Return what orders two accesses of one workgroup."""
     composed = wrong.dispatch.module.source_map.composed
-    if not re.search(rf"var<workgroup>\s*{wrong.access.memory}\b", composed.text):
+    memory = parse(composed).variables.get(wrong.access.memory)
+    if memory is None or memory.space != "workgroup":
         return (
             "Put a storageBarrier there, which orders one workgroup alone; where others access the "
             "same, write to another buffer, or make two dispatches."

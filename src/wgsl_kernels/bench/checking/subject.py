@@ -130,9 +130,14 @@ class Subject:
     @functools.cached_property
     def uses_subgroups(self) -> bool:
         """Whether the author's own text names anything of subgroups; templates ask their size."""
-        texts = () if self.shader is None else [one.text for one in self.shader.source.files]
-        own = [one.text for one in texts if self.is_own(one.file)]
-        return any(re.search(r"\b(subgroup|quad[SB])", one) for one in own)
+        files = () if self.shader is None else self.shader.source.files
+        return any(
+            isinstance(node, tree.Name) and re.match(r"subgroup|quad[SB]", node.name)
+            for file in files
+            if self.is_own(file.text.file)
+            for declaration in file.module.declarations
+            for node in descendants(declaration)
+        )
 
     @functools.cached_property
     def array_lengths(self) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from wgsl_kernels.engine.autodiff.rule_calls import Zeros, call_rule, filled, zeros_for
 from wgsl_kernels.engine.environment import context
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFound
 from wgsl_kernels.engine.environment.suggestions import did_you_mean
 from wgsl_kernels.engine.registry.gradients import (
     GradientRule,
@@ -256,10 +256,10 @@ def _pullback(
 ) -> Pullback:
     lengths = [len(one) if isinstance(one, (list, tuple)) else None for one in inputs]
     if keeping is None or keeping.rule.func is None:
-        because = "" if keeping is None else keeping.rule.because
         named = zip(plan.input_names, inputs, strict=True)
         flowing = [one for one, value in named if any(identities([value]))]
-        return _refusing(plan.name, flowing or plan.input_names, because)
+        rule = None if keeping is None else keeping.rule
+        return _refusing(plan.name, flowing or plan.input_names, rule)
     kept = [_fact(one, plan, inputs, outputs) for one in keeping.wanted]
     zeros = None if single or keeping.rule.none else zeros_for(outputs)
     return partial(_pull, keeping.rule, plan.input_names, lengths, single, zeros, kept)
@@ -282,9 +282,11 @@ def _pull(
     return _per_input(rule, found, names, lengths)
 
 
-def _refusing(name: str, inputs: Sequence[str], because: str) -> Pullback:
+def _refusing(name: str, inputs: Sequence[str], rule: GradientRule | None) -> Pullback:
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
-        raise missing(name, inputs, because)
+        if rule is not None and rule.refusal:
+            raise GradientNotFound(rule.refusal)
+        raise missing(name, inputs, "" if rule is None else rule.because)
 
     return pullback
 

@@ -194,6 +194,9 @@ def _planned(
 def _finish(plan: Plan, declared: Signature | None, driver: Driver, specs: Sequence[Any]) -> None:
     inferred = declared.infer(specs, plan.attrs) if declared is not None else None
     kernel, chosen = _kernel_for(plan.name, driver, specs, inferred)
+    if declared is None and not plan.input_names and kernel.names is not None:
+        names = kernel.names()
+        plan.input_names = names if len(names) == len(specs) else ()
     if inferred is None and kernel.infer is not None:
         flat = [spec for spec in specs if isinstance(spec, Spec)]
         inferred = Outputs((kernel.infer(flat, plan.attrs),), output_names(plan.input_names), True)

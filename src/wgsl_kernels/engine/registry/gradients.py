@@ -30,6 +30,7 @@ class GradientRule:
         parameters: The names of its parameters.
         origin: Where it was registered.
         because: Why a kernel has no gradient, where it has none on purpose.
+        refusal: All that is said of that, where the kernel is no name that an author has given.
         none: Whether it takes None for the upstream gradient of an output that nobody used.
         any_attr: Whether it takes the attributes that it does not name, as keywords.
         any_input: Whether it takes all inputs, in their order, in place of those that it names.
@@ -43,6 +44,7 @@ class GradientRule:
     none: bool = False
     any_attr: bool = False
     any_input: bool = False
+    refusal: str = ""
 
 
 @dataclass(frozen=True)

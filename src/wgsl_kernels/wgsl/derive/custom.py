@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
+from wgsl_kernels.wgsl.linking.rename import rename
+from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.source_map import Edit
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Mapping
 
+    from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 _CUSTOM = re.compile(r"//\s*@derivative\s+(\w+)\s*\(([^)]*)\)\s*=\s*(.+)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -24,7 +29,21 @@ def rules_written(text: Text) -> Iterator[tuple[str, Span]]:
         yield match[1], Span(*match.span())
 
 
-def custom_rules(text: Text, functions: Collection[str]) -> dict[str, DerivativeRule]:
+def renamed_with_rules(names: Names, new: Mapping[str, str]) -> Text:
+    """Return a file with other names, also where comments give derivatives; see `rename`."""
+    edits = list(rename(names, new))
+    for match in _CUSTOM.finditer(names.text.text):
+        given = {one.strip() for one in match[2].split(",")}
+        for group, kept in ((1, frozenset[str]()), (3, given)):
+            edits += [
+                Edit(Span(*word.span()), new[word[0]])
+                for word in _WORD.finditer(names.text.text, *match.span(group))
+                if word[0] in new and word[0] not in kept
+            ]
+    return edited(names.text, edits, ())
+
+
+def custom_rules(text: Text, functions: Mapping[str, Function]) -> dict[str, DerivativeRule]:
     """Return the derivatives that a file's comments give, by function.
 
     Raises:
@@ -37,8 +56,9 @@ def custom_rules(text: Text, functions: Collection[str]) -> dict[str, Derivative
         partials = _parts(written.strip())
         if name not in functions and name not in BUILTINS:
             raise NotDerivableError(f"no function is called {name!r}.", match.start())
-        if len(partials) != len(names):
-            message = f"{name} has {len(names)} parameters; want a derivative by each."
+        count = len(functions[name].parameters) if name in functions else len(names)
+        if not len(partials) == len(names) == count:
+            message = f"{name} has {count} parameters; want a derivative by each."
             raise NotDerivableError(message, match.start())
         facts = dict(zip(names, ("{a}", "{b}", "{c}", "{d}"), strict=False)) | {"y": "{y}"}
         slopes = [_with_facts(one, facts) for one in partials]

@@ -69,9 +69,9 @@ class Forward:
         self._generic = generic
         self._label = label or (lambda begin: text.place(begin).label)
         self._words = set(_WORD.findall(text.text))
-        self._prefix = next(
-            one for one in ("d_", "dd_", "ddd_", "dddd_") if not self._starts_with(one)
-        )
+        self._prefix = "d_"
+        while self._starts_with(self._prefix):
+            self._prefix = f"d{self._prefix}"
         self._count = 0
         self._made: dict[tuple[str, tuple[bool, ...]], str] = {}
         self._structs: dict[str, str] = {}

@@ -104,7 +104,13 @@ class _WatchWriter:
 
     def arrays(self) -> None:
         """Choose the arrays that get a shadow: those whose elements invocations may fight over."""
-        has_storage_barrier = "storageBarrier" in self.text.text
+        called = {
+            node.callee.name
+            for function in functions_of(self.module)
+            for node in descendants(function.body)
+            if isinstance(node, tree.Call)
+        }
+        has_storage_barrier = "storageBarrier" in called
         room = WORKGROUP_BYTES - self.used_bytes
         for name, type_ in self._variables():
             store = type_.store
@@ -114,7 +120,7 @@ class _WatchWriter:
                 atomic = isinstance(store.element, Atomic)
                 if not atomic and not has_storage_barrier and len(self.storage) < MOST_SHADOWS:
                     self.storage[name] = len(self.storage)
-            elif type_.space == "workgroup" and LOADS not in self.text.text:
+            elif type_.space == "workgroup" and LOADS not in called:
                 count = _count(store)
                 if count and 8 * count <= room:
                     room -= 8 * count

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from wgsl_kernels.wgsl.errors.errors import ShaderError, coded
+from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.linking.prelude import NO_PRELUDE, Prelude
 from wgsl_kernels.wgsl.linking.source import (
     CROSS_PACKAGE_WILDCARD,
@@ -261,9 +261,9 @@ class Project:
 
     def _in_other_module(self, module: ModulePath, name: str) -> str:
         """Return which other module of a package declares a name, as an error asks; else ""."""
-        declares = re.compile(rf"\b(fn|const|struct|alias)\s+{re.escape(name)}\b")
         for one, text in self.texts.items():
-            if one.package == module.package and one != module and declares.search(text.text):
+            others = one.package == module.package and one != module
+            if others and any(two.name == name for two in parse_source(text).module.declarations):
                 return f" Did you mean '{one}::{name}'?"
         return ""
 

@@ -27,8 +27,9 @@ _LARGEST_ELEMENT = 64
 """Bytes of the largest type that is no array and no struct: a matrix."""
 _ARRAY = re.compile(r"\barray\s*<")
 _COUNT = re.compile(r"\barray\s*<[^;=(){}]{0,400}?,\s*(\d{1,9})u?\s*>")
-_UNSIZED = re.compile(r"var<storage[^;]{0,400};")
+_STORAGE = re.compile(r"var<storage[^;]{0,400};")
 """Both look no further than types are long: a text that repeats how one begins takes its length."""
+_COMMENT = re.compile(r"//[^\n]*")
 
 
 def may_be_large(text: str) -> bool:
@@ -36,9 +37,10 @@ def may_be_large(text: str) -> bool:
 
     Numbers beside the arrays of a text tell how large they are; arrays in storage have none.
     """
+    text = _COMMENT.sub(" ", text)
     arrays = _ARRAY.findall(text)
     counts = [int(one) for one in _COUNT.findall(text)]
-    unsized = len(_UNSIZED.findall(text))
+    unsized = sum(_ARRAY.search(one) is not None for one in _STORAGE.findall(text))
     if len(counts) + unsized < len(arrays):
         return True  # a count with a name
     return sum(counts) * _LARGEST_ELEMENT > MOST_BYTES

@@ -82,9 +82,6 @@ class ProductForm:
         fields = self.fields(facts)
         depth = fields["depth"]
         rows, cols = spec.shape[-2:]
-        asked = {n: facts[n] for n in file.fields() if n in facts and n not in fields}
-        fields = {**fields, **asked}
-        self._check_names(fields, OWN_FIELDS, "params has the field")
         strided = [name for name, one in given.items() if one.layout is not None]
         written = write_product(
             file,
@@ -92,7 +89,7 @@ class ProductForm:
             strided,
             (rows, cols, depth),
             fields,
-            _types({**given, "y": spec}),
+            element_types({**given, "y": spec}),
             [name for name in names if name not in given],
         )
         return self.run(gpu, given, spec, fields, written)
@@ -209,10 +206,12 @@ class ProductForm:
         return spec
 
     def fields(self, facts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the fields that ``params=`` gives.
+        """Return the fields that ``params=`` gives, and the facts that the file reads beside them.
 
         Raises:
-            ArgumentError: ``depth`` is not among them, or is no length.
+            ArgumentError: ``depth`` is not among them, or is no length, or one has a name that
+                products use themselves.
+            ShaderError: The file reads a field that is not there.
         """
         given = params_with(self.params, dict(facts), self.name)
         found = {name: plain(value) for name, value in given.items()}
@@ -226,7 +225,13 @@ class ProductForm:
             raise ArgumentError(
                 f"{self.name}: {message}; want the length of each sum, an int from 0 to 4294967295."
             )
-        return found
+        file = self.file()
+        asked = {n: facts[n] for n in file.fields if n in facts and n not in found}
+        fields = {**found, **asked}
+        self._check_names(fields, OWN_FIELDS, "params has the field")
+        others = [one for one in facts if one not in fields and not one.startswith("wk_")]
+        file.check_fields(("rows", "cols", *fields, *others))
+        return fields
 
     def _check_names(self, names: Iterable[str], taken: Sequence[str], what: str) -> None:
         for name in names:
@@ -249,7 +254,7 @@ class ProductForm:
         return read_product(self.name, text_given(self.given, beside, self.origin.inline))
 
 
-def _types(tensors: Mapping[str, GpuArray | Spec]) -> dict[str, str]:
+def element_types(tensors: Mapping[str, GpuArray | Spec]) -> dict[str, str]:
     """Return what ``T``, ``T_wide`` and ``T_<tensor>`` are; the output comes last."""
     found = {f"T_{wgsl_name(name)}": STORAGE_TYPES[one.dtype] for name, one in tensors.items()}
     first, last = next(iter(found.values())), found["T_y"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import is_hook
 from wgsl_kernels.engine.environment.errors import ShaderError
-from wgsl_kernels.wgsl.linking.joining import renamed
+from wgsl_kernels.wgsl.derive.custom import renamed_with_rules
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
@@ -42,24 +42,27 @@ INNER_SLOTS = (
 """What else ``templates/product_slots.wesl`` declares, which only our own products fill."""
 _TAKEN = re.compile(
     rf"{'|'.join(INNER_SLOTS)}|parts|T|T_\w+|has_\w+|wk_\w+|\w+_as_vec4|store4?_y|WHOLE"
-    r"|u32|i32|f32|f16|bool|array|vec[234]\w?"
+    r"|[Aa]ttrs|u32|i32|f32|f16|bool|array|vec[234]\w?"
 )
-"""The names in the text that is written behind a file."""
+"""The names in the text that is written behind a file, and in what is derived of it."""
 _NUMBERS = frozenset({"f32", "f16", "i32", "u32", "bool"})
 _SHORT = re.compile(r"vec4([fhiu])")
 
 
 def private(text: Text, names: Names) -> Text:
-    """Return a user's file in which nothing but the slots is called as the templates call it."""
+    """Return a user's file in which nothing but the slots is called as the templates call it.
+
+    Nor is anything called as what tells another form, which what is derived of the file may have.
+    """
     module = names.module
     declared = {one.ident.name for one in _named(module) if not _is_bound(one)}
     taken = {s.name for s in names.symbols} | {use.ident.name for use in names.uses}
     new: dict[str, str] = {}
     for name in sorted(declared):
-        if _TAKEN.fullmatch(name):
+        if _TAKEN.fullmatch(name) or (is_hook(name) and name not in SLOTS):
             new[name] = _fresh(name, taken)
             taken.add(new[name])
-    return renamed(names, new) if new else text
+    return renamed_with_rules(names, new) if new else text
 
 
 def refuse_others(kernel: str, text: Text, names: Names) -> None:
@@ -85,6 +88,20 @@ def refuse_others(kernel: str, text: Text, names: Names) -> None:
         if use.ident.name in ("store_y", "store4_y"):
             why = f"{kernel}: a product stores its results itself; return them from finish."
             raise ShaderError(text.point(why, use.ident.begin))
+
+
+def check_counts(kernel: str, text: Text, functions: Mapping[str, tree.Function]) -> None:
+    """Refuse a slot that takes more or fewer parameters than a product gives it.
+
+    Raises:
+        ShaderError: There is one.
+    """
+    for name, node in functions.items():
+        given = len(node.parameters)
+        wanted = len(SLOTS[name][0]) if name in SLOTS else given
+        if given != wanted:
+            why = f"{kernel}: {name!r} takes {given} parameters; want {wanted}."
+            raise ShaderError(text.point(why, node.ident.begin))
 
 
 def check_types(

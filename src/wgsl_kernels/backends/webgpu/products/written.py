@@ -17,12 +17,14 @@ from wgsl_kernels.backends.webgpu.composing.text.instances import (
 from wgsl_kernels.backends.webgpu.products.slots import (
     INNER_SLOTS,
     SLOTS,
+    check_counts,
     check_types,
     private,
     refuse_others,
 )
 from wgsl_kernels.backends.webgpu.products.tilings import STRIDED, Vec4Axes
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.suggestions import did_you_mean
 from wgsl_kernels.wgsl.derive.linear import accumulates
 from wgsl_kernels.wgsl.linking.grammar import parse_source
 from wgsl_kernels.wgsl.names.resolve import names_of
@@ -33,14 +35,15 @@ from wgsl_kernels.wgsl.specialize.vectors import (
     Vec4Load,
     vec4_load,
 )
+from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.names import RESERVED, wgsl_name
+from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names
-    from wgsl_kernels.wgsl.syntax import tree
     from wgsl_kernels.wgsl.syntax.places import Text
 
 PRODUCT_SLOTS = "templates/product_slots.wesl"
@@ -98,8 +101,23 @@ class ProductFile:
         """The names that the file takes from outside."""
         return frozenset(use.ident.name for use in self.names.unresolved)
 
+    @functools.cached_property
     def fields(self) -> tuple[str, ...]:
-        return self.names.members.get("params", ())
+        """The fields of ``params`` that it reads."""
+        return tuple(dict.fromkeys([one.member.name for one in field_reads(self.names)]))
+
+    def check_fields(self, known: Collection[str]) -> None:
+        """Refuse to read a field of ``params`` that is none of these.
+
+        Raises:
+            ShaderError: One is; the message points at it.
+        """
+        for one in field_reads(self.names):
+            name = one.member.name
+            if name not in known:
+                message = f"{self.kernel}: params has no field {name!r}; known: {', '.join(known)}."
+                hint = did_you_mean(name, known)
+                raise ShaderError(self.text.point(f"{message}{hint}", one.member.begin))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +135,26 @@ class WrittenProduct:
     loads: Mapping[str, Vec4Load | ScalarLoads]
 
 
+def field_reads(names: Names) -> list[tree.Access]:
+    """Return where a file reads fields of ``params``, in the order of the text."""
+    begins = {use.ident.begin for use in names.unresolved if use.ident.name == "params"}
+    found = [
+        node
+        for declaration in names.module.declarations
+        for node in descendants(declaration)
+        if isinstance(node, tree.Access)
+        and isinstance(node.base, tree.Name)
+        and node.base.begin in begins
+    ]
+    return sorted(found, key=lambda one: one.begin)
+
+
 def read_product(kernel: str, text: Text) -> ProductFile:
     """Return what a user's file declares.
 
     Raises:
         ShaderError: It is no WESL, lacks ``a_at``, or both ``b_at`` and ``b_vec4``, or has what is
-            of no use in a product.
+            of no use in a product, or a slot of more or fewer parameters.
     """
     original = text
     names = names_of(parse_source(text).module)
@@ -131,6 +163,7 @@ def read_product(kernel: str, text: Text) -> ProductFile:
         text = private(text, names)
     module = parse_source(text).module
     functions = module.functions
+    check_counts(kernel, text, functions)
     known = ", ".join(f"fn {name}" for name in functions) or "no function"
     for name, others in (("a_at", {"a_at"}), ("b_at", {"b_at", "b_vec4"})):
         if not others & functions.keys():
@@ -160,8 +193,8 @@ def write_product(
     what ``T``, ``T_wide`` and ``T_<tensor>`` are.
 
     Raises:
-        ShaderError: The file names a field that is not there, a field has no type in WGSL, or a
-            slot is of other types than a product's.
+        ArgumentError: A field has no type in WGSL.
+        ShaderError: A slot is of other types than a product's.
     """
     spelled = {wgsl_name(name) for name in inputs}
     views = {wgsl_name(name) for name in strided}
@@ -263,13 +296,6 @@ def _functions(
 
 def _params(file: ProductFile, fields: Mapping[str, Any]) -> str:
     """Return the uniform's struct and variable: what templates want, and what the file names."""
-    known = [*OWN_FIELDS[1:3], *fields]
-    for name in file.fields():
-        if name not in known:
-            begin = file.text.text.index(f"params.{name}")
-            listed = ", ".join(known)
-            message = f"{file.kernel}: params has no field {name!r}; known: {listed}."
-            raise ShaderError(file.text.point(message, begin))
     rows = [f"{name}: u32" for name in OWN_FIELDS]
     rows += [f"{n}: {_type_of(file.kernel, n, fields[n])}" for n in fields if n not in OWN_FIELDS]
     struct = f"struct Params {{ {', '.join(rows)} }}"

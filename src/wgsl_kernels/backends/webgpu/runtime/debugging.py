@@ -8,7 +8,6 @@ blocks of others are left alone.
 
 from __future__ import annotations
 
-import re
 import struct
 import threading
 import weakref
@@ -25,6 +24,8 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import line_of, user_line
 from wgsl_kernels.wgsl.errors.findings import Finding
+from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -230,8 +231,6 @@ def _number(type_: str, word: int) -> str:
 
 POISON = 0x7FC0DEAD
 """What new memory is filled with: as an ``f32`` a NaN that no operation makes."""
-_BOUND = re.compile(r"@binding\((\d+)\) var<storage[^>]*> \w+: array<(?:vec[234]<)?(\w+)")
-_ALIAS = re.compile(r"\balias (\w+) = (?:vec[234]<)?(\w+)")
 _FLOATS: Mapping[str, type[np.floating[Any]]] = {"f32": np.float32, "f16": np.float16}
 
 
@@ -284,10 +283,22 @@ def unwritten_finding(words: Bytes, writer: Dispatch | None) -> Finding | None:
 def _float_types(dispatch: Dispatch) -> list[type[np.floating[Any]] | None]:
     """Return the type of each binding's elements where it is one of floats."""
     composed = dispatch.module.composed
-    aliases = dict(_ALIAS.findall(composed.text))
-    types = {int(number): aliases.get(name, name) for number, name in _BOUND.findall(composed.text)}
+    module = parse(composed.source_map.composed)
     slots = [one for one in composed.bindings if one.role != "params"]
-    return [_FLOATS.get(types.get(one.number, "")) for one in slots]
+    variables = [module.variables.get(one.name) for one in slots]
+    return [None if one is None else _FLOATS.get(_innermost(module, one.type)) for one in variables]
+
+
+def _innermost(module: tree.Module, type_: tree.Expression | None) -> str:
+    """Return the name of what a type is made of: of ``array<vec4<T>>`` what T stands for."""
+    while isinstance(type_, tree.Name):
+        if type_.templates:
+            type_ = type_.templates[0]
+        elif type_.name in module.aliases:
+            type_ = module.aliases[type_.name].type
+        else:
+            return type_.name
+    return ""
 
 
 def _placed(dispatch: Dispatch | None, finding: Finding) -> Finding:
