@@ -144,7 +144,7 @@ def _is_made(name: str) -> bool:
     """Say whether a kernel was made of another's shader."""
     from wgsl_kernels.backends.derived.maps import MadeShader  # only where kernels are checked
 
-    found = [one.func for (own, _), one in kernel_table().items() if own == name]
+    found = [one.func for (own, _), one in kernel_table().copy().items() if own == name]
     return any(isinstance(one, MadeShader) for one in found)
 
 
