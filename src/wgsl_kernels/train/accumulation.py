@@ -153,9 +153,10 @@ class GradientAccumulator:
             ArgumentError, ShapeError, DTypeError: It does not fit; nothing has changed then.
         """
         values = self.check_state_dict(state)
-        has_come = values[_HAS_COME].tolist()
+        given = values[_HAS_COME].tolist()
         assign_all([(one, values[name]) for name, one in self._holders().items()])
-        self._has_come = has_come
+        # What has come here stays: a captured step that is replayed would not note it again.
+        self._has_come = [a or b for a, b in zip(self._has_come, given, strict=True)]
 
     def _holders(self) -> dict[str, Variable]:
         return {f"sums/{place}": one for place, one in enumerate(self.sums)} | {

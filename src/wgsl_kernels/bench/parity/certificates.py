@@ -147,7 +147,7 @@ def from_json(text: str) -> tuple[ParityRecord, ...]:
     """
     try:
         return tuple(_record(one) for one in json.loads(text))
-    except (TypeError, KeyError, AttributeError) as error:
+    except (TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
