@@ -38,7 +38,7 @@ def test_two_lines_put_a_projects_kernels_through_every_section(tmp_path: Path) 
 OPS = """
 import builtins
 import wgsl_kernels as wk
-from .texts import SQUARE
+from {dot}texts import SQUARE
 
 builtins.loads = getattr(builtins, "loads", 0) + 1
 
@@ -56,7 +56,7 @@ from package import ops
 
 assert builtins.loads == 1
 
-def test_square():
+def test_a_square_is_one():
     assert ops.square([2.0]).tolist() == [4.0]
 """
 
@@ -71,7 +71,7 @@ def test_a_projects_tests_import_what_is_checked_and_it_is_loaded_once(
     (tmp_path / "package").mkdir()
     (tmp_path / "package" / "__init__.py").touch()
     (tmp_path / "package" / "texts.py").write_text('SQUARE = "fn op(x: T) -> T { return x * x; }"')
-    (tmp_path / "package" / "ops.py").write_text(OPS)
+    (tmp_path / "package" / "ops.py").write_text(OPS.format(dot="."))
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_ops.py").write_text(TEST)
     if not path:

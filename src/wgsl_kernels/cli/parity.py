@@ -267,8 +267,8 @@ def show(to: Console, report: ParityReport) -> None:
         to.print(table)
         failures = [(row, why) for row in one.certificates for why in row.failures]
         warnings = [(row, why) for row in one.certificates for why in row.warnings]
-        for said, told in (("FAILED", failures), ("warning", warnings)):
-            for row, why in told:
+        for said, rows_of in (("FAILED", failures), ("warning", warnings)):
+            for row, why in rows_of:
                 to.print(f"{said} {row.kernel}, {row.dtype} {row.direction}: {why}")
         kernels = counted(len({row.kernel for row in one.certificates}), "kernel")
         to.print(f"{kernels}, {counted(len(failures), 'failure')}")
