@@ -95,6 +95,24 @@ def test_a_file_whose_name_is_no_modules_is_run_by_itself(tmp_path: Path) -> Non
     assert found == ("ops_of_a_project", tmp_path)
 
 
+def test_a_file_is_imported_from_the_nearest_folder_that_is_looked_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "src" / "package_of_a_project"
+    (package / "inner").mkdir(parents=True)
+    for file in (package / "__init__.py", package / "ops.py", package / "inner" / "more.py"):
+        file.touch()
+    for folder in (tmp_path / "src", tmp_path):
+        monkeypatch.syspath_prepend(folder)
+
+    for path, name in (
+        (package / "ops.py", "package_of_a_project.ops"),
+        (package / "__init__.py", "package_of_a_project"),
+        (package / "inner" / "more.py", "package_of_a_project.inner.more"),
+    ):
+        assert imported_file(path) == (name, tmp_path / "src")
+
+
 def test_a_setting_that_names_no_file_is_refused(tmp_path: Path) -> None:
     asked: Any = SimpleNamespace(rootpath=tmp_path, getini=lambda _: ["nowhere.py"])
 

@@ -42,17 +42,17 @@ class ImportedFile(NamedTuple):
 def imported_file(path: Path) -> ImportedFile | None:
     """Return how a project's tests import a file; None where no import finds it.
 
-    It is found from the folders of ``sys.path``, else from where pytest looks for modules of tests:
-    the first folder above that is no package.
+    It is found from the nearest folder of ``sys.path``, else from where pytest looks for modules of
+    tests: the first folder above that is no package.
 
     Args:
         path: Without links in it.
     """
     packages = [one for one in path.parents if (one / "__init__.py").is_file()]
     outer = next(one for one in path.parents if one not in packages)
-    listed = [Path(one).resolve() for one in sys.path]
-    folders = [one for one in (*listed, outer) if one in path.parents and one not in packages]
-    for folder in folders:
+    listed = {Path(one).resolve() for one in sys.path}
+    nearest = [one for one in path.parents if one in listed and one not in packages]
+    for folder in (*nearest, outer):
         parts = path.relative_to(folder).with_suffix("").parts
         parts = parts[:-1] if parts[-1] == "__init__" else parts
         if all(one.isidentifier() for one in parts) and _is_found(folder, parts[0]):
