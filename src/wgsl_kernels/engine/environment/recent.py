@@ -128,7 +128,7 @@ class Recent(dict[K, "V | None"], Generic[K, V]):
             return
         with self._budget.moving:
             gone, self._older = self._older, self.copy()
-            for key in self._older:  # and no other, that a thread has added meanwhile
+            for key in tuple(self._older):  # and no other, that a thread has added meanwhile
                 self.pop(key, None)
         if self._let_go is not None:
             for key, value in gone.items():
