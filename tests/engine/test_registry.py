@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import runpy
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +143,19 @@ def test_a_reloaded_module_replaces_what_it_registered(tmp_path: Path) -> None:
 
     with wk.use_backend("cpu"):
         assert run("EngineProbe", 2.0).item() == 10.0
+
+
+def test_a_file_that_is_loaded_as_two_modules_replaces_what_it_registered(tmp_path: Path) -> None:
+    file = tmp_path / "probe.py"
+    load(file, "engine_probe", MODULE.format(pad="", factor=2))
+    load(file, "package.engine_probe", MODULE.format(pad="", factor=3))
+    file.write_text(MODULE.format(pad="", factor=5))
+    runpy.run_path(str(file))
+
+    with wk.use_backend("cpu"):
+        assert run("EngineProbe", 2.0).item() == 10.0
+    with pytest.raises(wk.AlreadyRegistered, match=r"registered by probe\.py:4"):
+        load(file, "engine_probe", MODULE.format(pad="# moved down\n", factor=2))
 
 
 def test_another_module_does_not(tmp_path: Path) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -74,6 +76,17 @@ def test_a_bad_file_ends_with_a_message(tmp_path: Path) -> None:
     assert "text.onnx is no model of ONNX" in found.output.replace("\n", "")
 
 
+def packed(data: bytes) -> bytes:
+    """Return an archive whose member ``x.npy`` is said to be packed, and is other bytes."""
+    to = BytesIO()
+    with zipfile.ZipFile(to, "w") as archive:
+        archive.writestr("x.npy", data)
+    content = bytearray(to.getvalue())
+    for header, place in ((b"PK\x03\x04", 8), (b"PK\x01\x02", 10)):
+        content[content.index(header) + place] = zipfile.ZIP_DEFLATED
+    return bytes(content)
+
+
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -83,6 +96,7 @@ def test_a_bad_file_ends_with_a_message(tmp_path: Path) -> None:
         (np.zeros(3), "is no .npz file of plain arrays"),
         (b"PK, but nothing else", "is no .npz file of plain arrays"),
         (b"", "is no .npz file of plain arrays"),
+        (packed(b"no packed bytes"), "is no .npz file of plain arrays"),
         (None, "does not exist"),
     ],
 )

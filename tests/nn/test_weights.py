@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -229,3 +230,44 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     _savez(tmp_path / "objects.npz", w=np.array([{}], dtype=object))
     with pytest.raises(wk.ArgumentError, match=r"no readable \.npz of numbers"):
         wk.load_weights(tmp_path / "objects.npz", into=wk.nn.dense(1, 1))
+
+
+@pytest.mark.parametrize("kind", ["stored.npz", "compressed.npz", "torch.pt"])
+def test_flipped_bits_and_cut_files_raise_an_error_that_names_the_file(
+    kind: str, tmp_path: Path
+) -> None:
+    path, random = tmp_path / kind, np.random.default_rng(23)
+    values: Any = np.ones((3, 4), np.float32)
+    if kind == "torch.pt":
+        _archive(path, _program(12, 0, 12, 1), _0=values.tobytes())
+        values = values.reshape(-1)
+    else:
+        (np.savez if kind == "stored.npz" else np.savez_compressed)(path, w=values)
+    content = path.read_bytes()
+    variable = wk.variable(np.zeros(values.shape, np.float32))
+    wk.load_weights(path, into={"w": variable})
+    variable.assign(wk.zeros_like(variable))
+    outcomes = {"raised": 0, "named": 0, "loaded": 0}
+    for turn in range(900):
+        damaged = bytearray(content)
+        if turn % 3 == 0:
+            damaged = damaged[: int(random.integers(len(content)))]
+        else:
+            for place in random.integers(len(content), size=turn % 3):
+                damaged[place] = int(random.integers(256))
+        path.write_bytes(damaged)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of NumPy, on its way to an error
+                wk.load_weights(path, into={"w": variable})
+        except wk.ShapeError:
+            pass  # what is there is whole, and of another shape
+        except wk.ArgumentError as error:
+            outcomes["raised"] += 1
+            outcomes["named"] += kind in str(error) or "is not in the file" in str(error)
+        else:
+            outcomes["loaded"] += 1
+            variable.assign(wk.zeros_like(variable))
+            continue
+        assert not variable.numpy().any()
+    assert outcomes["raised"] == outcomes["named"] > 300, outcomes

@@ -92,11 +92,16 @@ def test_pictures_without_pixels_are_empty(backend: str) -> None:
 
 
 def test_files_that_are_no_pictures_are_refused(tmp_path: Path) -> None:
-    whole, damaged, words = (tmp_path / name for name in ("whole.png", "cut.png", "words.png"))
+    names = ("whole.png", "cut.png", "words.png", "large.png")
+    whole, damaged, words, large = (tmp_path / name for name in names)
     Image.fromarray(PIXELS).save(whole)
     damaged.write_bytes(whole.read_bytes()[:-40])
     words.write_text("no picture")
-    for path in (damaged, words):
+    Image.fromarray(PIXELS).save(large, format="BMP")
+    content = bytearray(large.read_bytes())
+    content[21] = content[25] = 1  # 16 million columns and rows: more than Pillow decodes
+    large.write_bytes(content)
+    for path in (damaged, words, large):
         with pytest.raises(wk.ArgumentError, match=r"FromPixels: .*png' holds no picture"):
             wk.from_pixels(path)
     with pytest.raises(wk.ArgumentError, match=r"FromPixels: .* is a folder"):

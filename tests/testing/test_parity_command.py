@@ -12,6 +12,7 @@ import pytest
 from tests.testing.commands import run
 
 import wgsl_kernels as wk
+from wgsl_kernels.bench.parity import certify as certifying
 from wgsl_kernels.bench.parity.certificates import (
     Certificate,
     Machine,
@@ -25,6 +26,8 @@ from wgsl_kernels.bench.parity.certify import certify
 from wgsl_kernels.bench.parity.differences import differences, joined
 from wgsl_kernels.bench.parity.matrix import matrix_page, matrix_table
 from wgsl_kernels.testing import Sample, add_samples
+from wgsl_kernels.testing.report import Row
+from wgsl_kernels.wgsl.errors.findings import Finding
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -224,6 +227,48 @@ def test_what_a_kernel_raises_is_a_failure_of_its_certificate() -> None:
     assert str(forward) == "FAILED"
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    ("code", "is_warned"), [("unknown-bound", True), ("wrong-values", False), ("", False)]
+)
+def test_what_a_check_only_warns_of_is_no_failure(
+    code: str, is_warned: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    off = Row("forward", "Relu-2x3", "webgpu", False, worst_abs=3.0, tolerance=2.0, note="too far")
+    found = [Finding(code, "got 1.0, expected 4.0.", "Relu")] if code else []
+    monkeypatch.setattr(certifying, "check_forward", lambda *_: off)
+    monkeypatch.setattr(certifying, "judged", lambda *_: found)
+    add_samples("Relu", Sample("Relu", wk.relu, ((2, 3),)))
+
+    forward, *_ = made = certify(["Relu"]).certificates
+
+    assert (forward.passed, forward.used) == (is_warned, 1.5)
+    assert forward.warnings == (("Relu-2x3: got 1.0, expected 4.0.",) if is_warned else ())
+    assert forward.failures == (() if is_warned else ("Relu-2x3: too far",))
+    text = to_json([record(*made)])
+    assert from_json(text) == (record(*made),)
+    assert text.count('"warnings"') == is_warned
+
+
+def test_a_file_none_of_whose_kernels_is_there_says_what_to_give(tmp_path: Path) -> None:
+    mine = kept(tmp_path, "mine.json", record(replace(EXP, kernel="OfMine")))
+    nothing = kept(tmp_path, "nothing.json", record())
+
+    for given, words in (
+        (("--verify", mine), "has certificates of OfMine, and no kernel of these is registered."),
+        (("--verify", mine), f"wgsl-kernels parity FILE.py --verify {mine}"),
+        (("--verify", mine, "--only", "Exp"), "has no certificate of Exp; it has OfMine."),
+        (("--verify", nothing), "nothing.json has no certificate."),
+    ):
+        done = run("parity", *given)
+        assert done.exit_code == 2, done.output
+        assert words in " ".join(done.output.split()), done.output
+
+
+def test_a_machine_alone_is_one_machine() -> None:
+    assert "1 certificate of 1 machine; 0 failed." in matrix_page([record(EXP)])
+
+
 def test_the_page_of_the_docs_is_made_of_the_certificates_that_are_kept() -> None:
     report = joined(one for file in KEPT for one in read_records(file))
 
@@ -249,11 +294,14 @@ add_samples("Tripled", Sample("Tripled", lambda x: wk.run("Tripled", x), ((2, 3)
 """
     )
     found = run("parity", file, "--json")
+    (tmp_path / "mine.json").write_text(found.stdout)
+    again = run("parity", file, "--verify", tmp_path / "mine.json")
     refused = run("parity", empty)
     farm = run("parity", file, "--cluster", "tcp://127.0.0.1:1")
 
     assert found.exit_code == 0, found.output
     assert {one.kernel for one in from_json(found.stdout)[0].certificates} == {"Tripled"}
+    assert (again.exit_code, again.stdout) == (0, "equal to the last digit\n")
     assert (refused.exit_code, farm.exit_code) != (0, 0)
     assert "registers no kernel with samples" in refused.output
     assert "WorkerSetup(modules=" in " ".join(farm.output.split())

@@ -75,6 +75,24 @@ def test_a_rate_falls_where_losses_do_not() -> None:
     assert "best=1" in repr(plateau)
 
 
+@EVERYWHERE
+def test_a_plateau_goes_on_from_a_file_as_it_would_have(tmp_path: Path, backend: str) -> None:
+    def program() -> dict[str, Any]:
+        sgd = wk.train.SGD(1.0)
+        plateau = wk.train.ReduceLROnPlateau(sgd, factor=0.5, patience=1, min_delta=0.0)
+        return {"sgd": sgd, "plateau": plateau}
+
+    with wk.use_backend(backend):
+        first, second = program(), program()
+        assert not any(first["plateau"].after(loss) for loss in (1 / 3, 2.0))
+        wk.save(tmp_path / "run.safetensors", first)
+        second["plateau"].after(-1.0)
+        wk.load(tmp_path / "run.safetensors", into=second)
+        assert (second["plateau"].best, second["plateau"].bad) == (1 / 3, 1)
+        assert [one["plateau"].after(1 / 3) for one in (first, second)] == [True, True]
+        assert second["sgd"].learning_rate.item() == 0.5
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

@@ -119,6 +119,38 @@ def test_groups_and_sums_are_saved_and_copied_with_their_model(tmp_path: Path) -
     assert repr(first[2]) == "GradientAccumulator(2 variables, weight=2)"
 
 
+def test_a_sum_goes_on_from_a_file_between_its_batches(tmp_path: Path) -> None:
+    def whole() -> tuple[Any, Any]:
+        model = _model()
+        return model, wk.train.GradientAccumulator(model)
+
+    first, second = whole(), whole()
+    first[1].update({first[0]["head"]: wk.ones((4, 2))}, 2.0)
+    wk.save(tmp_path / "run.safetensors", first)
+    wk.load(tmp_path / "run.safetensors", into=second)
+    for model, total in (first, second):
+        total.update({"body": None, "head": 4.0 * wk.ones((4, 2))}, 4.0)
+        found = total.result()
+        assert found["body"] is None
+        assert found["head"].tolist() == [[3.0, 3.0]] * 4
+        assert model.keys() == found.keys()
+
+
+def test_a_sum_refuses_the_state_of_another() -> None:
+    total = wk.train.GradientAccumulator(_model())
+    state: Any = total.state_dict()
+    cases: list[tuple[Any, type[Exception], str]] = [
+        ({**state, "more": wk.zeros(())}, wk.ArgumentError, "the state has 'more'; want sums/0"),
+        ({"weight": 1.0}, wk.ArgumentError, "the state lacks 'sums/0'"),
+        ({**state, "weight": wk.zeros(2)}, wk.ShapeError, r"'weight' has shape \[2\]"),
+        ({**state, "has_come": wk.zeros(2)}, wk.DTypeError, "'has_come' is float32; want bool"),
+        ([], wk.ArgumentError, "state is"),
+    ]
+    for wrong, error, match in cases:
+        with pytest.raises(error, match=match):
+            total.load_state_dict(wrong)
+
+
 def test_a_sum_has_no_gradient_of_what_got_none() -> None:
     total = wk.train.GradientAccumulator(model := _model())
     total.update({model["head"]: wk.ones((4, 2))}, 0.5)

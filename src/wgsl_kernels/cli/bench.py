@@ -86,7 +86,7 @@ def compared(rows: list[dict[str, Any]], earlier: Path) -> list[dict[str, Any]]:
     """
     try:
         before = {one["sample"]: one for one in json.loads(earlier.read_text())}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ArgumentError(f"bench: {earlier} is no earlier run: {error}.") from None
     for row in rows:
         old = before.get(row["sample"], {})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
@@ -12,6 +11,7 @@ from rich.table import Table
 
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.files import naming_damage
 from wgsl_kernels.engine.observe.explain import explain
 from wgsl_kernels.engine.tensors.tensor import Tensor
 from wgsl_kernels.onnx.model import timed
@@ -72,14 +72,13 @@ def inputs_of(model: Model, file: Path | None) -> dict[str, Any]:
 def _given(model: Model, file: Path) -> dict[str, Any]:
     """Return the arrays of a file, by the names of a model's inputs."""
     wanted = {one.name: one.type for one in model.inputs}
+    said = f"{file}: is no .npz file of plain arrays, as np.savez writes"
     try:
-        with np.load(file) as found:
+        with file.open("rb") as opened, naming_damage(said), np.load(opened) as found:
             names = set(found.files)
             given = {name: found[name] for name in wanted if name in names}
-    except (OSError, ValueError, EOFError, AttributeError, TypeError, BadZipFile):
-        raise ArgumentError(
-            f"{file}: is no .npz file of plain arrays, as np.savez writes."
-        ) from None
+    except OSError as error:
+        raise ArgumentError(f"{said}: {error.strerror}.") from None
     missing = [n for n, kind in wanted.items() if n not in names and "optional(" not in kind]
     if missing:
         raise ArgumentError(f"{file}: has no {', '.join(missing)}; has {sorted(names)}.")

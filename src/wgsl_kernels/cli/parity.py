@@ -22,7 +22,7 @@ from wgsl_kernels.backends.webgpu.devices.adapters import ADAPTER_VARIABLE, list
 from wgsl_kernels.bench.parity.certificates import ParityRecord, from_json, lost, read_records
 from wgsl_kernels.bench.parity.certify import certified_kernels, certify, machine_of, today
 from wgsl_kernels.bench.parity.differences import ParityReport, differences, joined
-from wgsl_kernels.bench.parity.matrix import matrix_page
+from wgsl_kernels.bench.parity.matrix import counted, matrix_page
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.environment.files import path_of, write_whole
 from wgsl_kernels.testing.program import KernelScript
@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.adapter.facts import AdapterInfo
     from wgsl_kernels.bench.parity.differences import Difference
 
+
+MOST_LISTED = 5
+"""Kernels that a message names."""
 
 SCHEDULER_SECONDS = 10
 """How long a scheduler may take to answer."""
@@ -122,11 +125,11 @@ def run(request: Request, progress: Console) -> Found:
         report = _certified(request, certified_kernels(own), progress)
         return Found(report, report.contradictions)
     was = read_records(request.verify)
-    wanted = {one.kernel for record in was for one in record.certificates}
-    wanted &= set(certified_kernels(own)) if own else wanted
+    there = {one.kernel for record in was for one in record.certificates}
+    wanted = there & set(certified_kernels(own)) if own else there
     known = tuple(sorted(wanted.intersection(certified_kernels())))
     if not known:
-        raise KernelNotFound(f"parity: {request.verify} has no certificate of a kernel to be run.")
+        raise KernelNotFound(_none_to_verify(request.verify, sorted(there), own))
     report = _certified(request, known, progress)
     differing = [
         one
@@ -154,6 +157,18 @@ def _registered(request: Request) -> tuple[str, ...]:
             raise ArgumentError(f"parity: {path} registers no kernel with samples.")
         own += sampled
     return request.only or tuple(own)
+
+
+def _none_to_verify(file: Path, there: Sequence[str], own: Sequence[str]) -> str:
+    """Return the words for a file none of whose certificates is of a kernel that is to be run."""
+    listed = ", ".join(there[:MOST_LISTED]) + " and others" * (len(there) > MOST_LISTED)
+    if own or not there:
+        of = f" of {', '.join(own)}" if own else ""
+        return f"parity: {file} has no certificate{of}{'; it has ' * bool(there)}{listed}."
+    return (
+        f"parity: {file} has certificates of {listed}, and no kernel of these is registered. Give "
+        f"the files that register them, too: wgsl-kernels parity FILE.py --verify {file}."
+    )
 
 
 def merged(files: Sequence[Path]) -> Found:
@@ -240,7 +255,7 @@ def _on_cluster(address: str, names: Sequence[str]) -> ParityReport:
 
 
 def show(to: Console, report: ParityReport) -> None:
-    """Print records as tables: the worst error of each kernel, and what failed."""
+    """Print records as tables: the worst error of each kernel, what failed, and what may have."""
     for one in report.records:
         to.print(f"{one.machine}, {one.machine.driver}")
         table = Table(box=SIMPLE_HEAD)
@@ -251,10 +266,12 @@ def show(to: Console, report: ParityReport) -> None:
             table.add_row(kernel, ", ".join(found))
         to.print(table)
         failures = [(row, why) for row in one.certificates for why in row.failures]
-        for row, why in failures:
-            to.print(f"FAILED {row.kernel}, {row.dtype} {row.direction}: {why}")
-        kernels = {row.kernel for row in one.certificates}
-        to.print(f"{len(kernels)} kernels, {len(failures)} failures")
+        warnings = [(row, why) for row in one.certificates for why in row.warnings]
+        for said, rows_of in (("FAILED", failures), ("warning", warnings)):
+            for row, why in rows_of:
+                to.print(f"{said} {row.kernel}, {row.dtype} {row.direction}: {why}")
+        kernels = counted(len({row.kernel for row in one.certificates}), "kernel")
+        to.print(f"{kernels}, {counted(len(failures), 'failure')}")
 
 
 def show_differences(to: Console, found: Found) -> None:

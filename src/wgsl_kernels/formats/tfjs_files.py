@@ -11,17 +11,15 @@ import json
 import math
 import os
 import reprlib
-from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
-from wgsl_kernels.engine.environment.files import path_of
+from wgsl_kernels.engine.environment.files import naming_damage, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     Array = np.ndarray[Any, Any]
 
@@ -107,29 +105,14 @@ def read_graph_model(path: Path) -> TfjsGraphFile:
         return TfjsGraphFile(graph, signature, _weights(path, content))
 
 
-@contextmanager
-def saying_what_is_damaged(caller: str, what: str) -> Iterator[None]:
+def saying_what_is_damaged(caller: str, what: str) -> AbstractContextManager[None]:
     """Turn what Python raises of misshapen JSON into an `ArgumentError`.
 
     Args:
         caller: Who reads.
         what: What the file then is not, as "x.json is no layers model".
     """
-    try:
-        yield
-    except WgslKernelsError:
-        raise
-    except (
-        KeyError,
-        IndexError,
-        TypeError,
-        ValueError,
-        AttributeError,
-        RecursionError,
-        OverflowError,
-    ) as error:
-        said = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ArgumentError(f"{caller}: {what} of TensorFlow.js, or damaged: {said}.") from None
+    return naming_damage(f"{caller}: {what} of TensorFlow.js, or damaged")
 
 
 def _content(path: Path) -> dict[str, Any]:

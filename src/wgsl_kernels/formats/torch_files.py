@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.files import naming_damage
 from wgsl_kernels.formats.tensor_header import widened
 
 if TYPE_CHECKING:
@@ -65,18 +66,16 @@ def read_torch_file(path: Path) -> dict[str, Array]:
             dicts, lists, tuples, numbers and strings.
         OSError: The file cannot be read.
     """
-    try:
-        with zipfile.ZipFile(path) as archive:
+    with naming_damage(f"load_weights: {path.name} is damaged"):
+        try:
+            archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile:
+            raise ArgumentError(
+                f"load_weights: {path.name} is no zip archive, as torch.save has written them "
+                "since PyTorch 1.6; load it there and save it again, or as safetensors."
+            ) from None
+        with archive:
             return _tensors(_Reader(path.name, archive).value())
-    except zipfile.BadZipFile:
-        raise ArgumentError(
-            f"load_weights: {path.name} is no zip archive, as torch.save has written them since "
-            "PyTorch 1.6; load it there and save it again, or as safetensors."
-        ) from None
-    except ArgumentError:
-        raise
-    except (IndexError, KeyError, TypeError, ValueError, EOFError, OverflowError) as error:
-        raise ArgumentError(f"load_weights: {path.name} is damaged: {error}.") from None
 
 
 def _tensors(value: Any) -> dict[str, Array]:

@@ -10,7 +10,7 @@ import numpy as np
 from wgsl_kernels.engine.capture.watch import all_or_none
 from wgsl_kernels.engine.drivers.backends import use_backend
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.files import path_of
+from wgsl_kernels.engine.environment.files import naming_damage, path_of
 from wgsl_kernels.engine.environment.suggestions import nearest
 from wgsl_kernels.engine.execution.creation import tensor
 from wgsl_kernels.engine.execution.variables import Variable
@@ -137,15 +137,20 @@ def _read(path: str | os.PathLike[str]) -> dict[str, Array]:
     if suffix in (".pt", ".pth", ".bin"):
         return read_torch_file(place)
     if suffix == ".npz":
-        try:
-            with np.load(place, allow_pickle=False) as file:
-                return {name: file[name] for name in file.files}
-        except (ValueError, KeyError, EOFError) as error:
-            raise ArgumentError(
-                f"load_weights: {place.name} is no readable .npz of numbers: {error}."
-            ) from None
+        with (
+            place.open("rb") as opened,  # NumPy leaves it open where it is no archive
+            naming_damage(f"load_weights: {place.name} is no readable .npz of numbers"),
+            np.load(opened, allow_pickle=False) as file,
+        ):
+            return {name: _numbers(name, file[name]) for name in file.files}
     with use_backend("cpu"):
         return {name: one.numpy() for name, one in tensor_files.read(place).tensors.items()}
+
+
+def _numbers(name: str, array: Array) -> Array:
+    if array.dtype.kind not in "biufc":
+        raise ValueError(f"{name!r} is {array.dtype}")
+    return array
 
 
 def _renamed(found: dict[str, Array], rename: Any) -> dict[str, Array]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from wgsl_kernels.testing.importing import imported_file
 from wgsl_kernels.testing.kernel import check_kernel
 from wgsl_kernels.testing.program import KernelScript
 from wgsl_kernels.testing.registered import samples_of
@@ -35,7 +36,11 @@ class FoundError(Exception):
 
 
 class KernelFile(pytest.File):
-    """A file that registers kernels; it is run when its tests are collected."""
+    """A file that registers kernels; it is imported when its tests are collected.
+
+    It is the module that the project's own tests import, and is loaded once. What no import finds,
+    as a file whose name is no module's, is run by itself.
+    """
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield a test for each section of each kernel that has samples.
@@ -44,7 +49,7 @@ class KernelFile(pytest.File):
             pytest.Collector.CollectError: The file does not run, or has no such kernel.
         """
         program = KernelScript.at(self.path)
-        program.run()
+        program.run(imported_file(program.path))
         if program.findings:
             raise self.CollectError("\n".join(map(str, program.findings)))
         sampled = [one for one in program.kernels if samples_of(one)]

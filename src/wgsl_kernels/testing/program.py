@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from wgsl_kernels.engine.environment.origin import Origin
+    from wgsl_kernels.testing.importing import ImportedFile
 
 RUN_NAME = "<check>"
 """What ``__name__`` is in the file."""
@@ -72,8 +73,12 @@ class KernelScript:
                 found.add(Path(file).resolve())
         return found
 
-    def run(self) -> None:
-        """Run the file, after dropping all that its run before has registered."""
+    def run(self, imported: ImportedFile | None = None) -> None:
+        """Run the file, after dropping all that its run before has registered.
+
+        Args:
+            imported: How to import it, once for all who do; None to run it by itself.
+        """
         self.drop()
         before = take_snapshot()
         loaded = set(sys.modules)
@@ -82,8 +87,11 @@ class KernelScript:
         importlib.invalidate_caches()
         linecache.checkcache()
         try:
-            with beside(self.path.parent):
-                runpy.run_path(str(self.path), run_name=RUN_NAME)
+            with beside(self.path.parent if imported is None else imported.folder):
+                if imported is None:
+                    runpy.run_path(str(self.path), run_name=RUN_NAME)
+                else:
+                    importlib.import_module(imported.name)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
@@ -95,7 +103,10 @@ class KernelScript:
             if str(getattr(sys.modules[name], "__file__", None) or "").startswith(folder)
         )
         added = [name for name in sampled_kernels() if name not in known]
-        own = [one for one in before.kernels() if one in added or not _is_made(one)]
+        new = before.kernels()
+        if imported is not None and not new:  # somebody has imported it before
+            new = imported.kernels()
+        own = [one for one in new if one in added or not _is_made(one)]
         self.kernels = tuple(dict.fromkeys([*own, *added]))
         changed = before.changed()
         self._others = {kind: changed[kind] for kind in ("signature", "gradient")}
@@ -144,7 +155,7 @@ def _is_made(name: str) -> bool:
     """Say whether a kernel was made of another's shader."""
     from wgsl_kernels.backends.derived.maps import MadeShader  # only where kernels are checked
 
-    found = [one.func for (own, _), one in kernel_table().items() if own == name]
+    found = [one.func for (own, _), one in kernel_table().copy().items() if own == name]
     return any(isinstance(one, MadeShader) for one in found)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.capture.watch import assign_all
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.execution.creation import as_tensor
+from wgsl_kernels.engine.execution.creation import as_tensor, tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.observe.profile import evaluate
 from wgsl_kernels.engine.tensors.scopes import tidy
@@ -18,11 +19,14 @@ from wgsl_kernels.engine.values.shapes import show
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.ops.shapes.creation import zeros_like
 from wgsl_kernels.train.pairs import check_shape, pairs_of
+from wgsl_kernels.train.slots import check_fits
+from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
-    from wgsl_kernels.engine.tensors.tensor import TensorLike
+    from wgsl_kernels.engine.tensors.tensor import Tensor, TensorLike
 
 _NAME = "GradientAccumulator"
+_HAS_COME = "has_come"
 
 
 @dataclass(eq=False, init=False, repr=False)
@@ -116,6 +120,48 @@ class GradientAccumulator:
     def reset(self) -> None:
         """Begin anew."""
         assign_all([(one, stop_gradient(zeros_like(one))) for one in (*self.sums, self.weight)])
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Return all state by name: the sums, the weight, and which variables had a gradient."""
+        own = {name: stop_gradient(one) for name, one in self._holders().items()}
+        return own | {_HAS_COME: tensor(self._has_come)}
+
+    def check_state_dict(self, state: Mapping[str, TensorLike]) -> dict[str, Tensor]:
+        """Return ``state`` as tensors, once it is known that `load_state_dict` will take it.
+
+        Raises:
+            ArgumentError, ShapeError, DTypeError: It does not fit.
+        """
+        given: Any = state
+        if not isinstance(given, Mapping):
+            raise ArgumentError(f"{_NAME}: state is {shown(given)}; want tensors by name.")
+        values = {name: as_tensor(value) for name, value in state.items()}
+        holders: dict[str, Tensor] = {**self._holders(), _HAS_COME: tensor(self._has_come)}
+        for name in (*holders, *values):
+            if name not in holders or name not in values:
+                lacks = "lacks" if name in holders else "has"
+                raise ArgumentError(
+                    f"{_NAME}: the state {lacks} {name!r}; want {', '.join(holders)}."
+                )
+            check_fits(_NAME, name, values[name], holders[name])
+        return values
+
+    def load_state_dict(self, state: Mapping[str, TensorLike]) -> None:
+        """Take over state that `state_dict` gave, also in another process.
+
+        Raises:
+            ArgumentError, ShapeError, DTypeError: It does not fit; nothing has changed then.
+        """
+        values = self.check_state_dict(state)
+        given = values[_HAS_COME].tolist()
+        assign_all([(one, values[name]) for name, one in self._holders().items()])
+        # What has come here stays: a captured step that is replayed would not note it again.
+        self._has_come = [a or b for a, b in zip(self._has_come, given, strict=True)]
+
+    def _holders(self) -> dict[str, Variable]:
+        return {f"sums/{place}": one for place, one in enumerate(self.sums)} | {
+            "weight": self.weight
+        }
 
     def __repr__(self) -> str:
         """Return how many variables there are, and the sum of the weights."""

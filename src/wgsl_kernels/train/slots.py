@@ -337,7 +337,7 @@ class Slots:
         )
 
 
-def check_fits(optimizer: str, name: str, value: Tensor, holder: Variable) -> None:
+def check_fits(optimizer: str, name: str, value: Tensor, holder: Tensor) -> None:
     """Raise unless a piece of state has its holder's shape and dtype.
 
     Raises:

@@ -31,6 +31,8 @@ class Certificate:
         used: The largest part of its tolerance that any element used, to six digits; above 1 it
             failed.
         failures: What failed, in words, each with its sample.
+        warnings: What a check only warns of, in words, each with its sample: values beyond their
+            tolerance that may be right, as no bound of them is known.
     """
 
     kernel: str
@@ -40,6 +42,7 @@ class Certificate:
     ulp: float
     used: float
     failures: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def key(self) -> Key:
@@ -126,13 +129,17 @@ def to_json(records: Iterable[ParityRecord]) -> str:
     """Return records as JSON, a certificate a line; what is not finite is ``null``."""
     blocks = []
     for one in records:
-        rows = ",\n  ".join(
-            json.dumps({**asdict(row), "ulp": _finite(row.ulp), "used": _finite(row.used)})
-            for row in one.certificates
-        )
+        rows = ",\n  ".join(json.dumps(_written(row)) for row in one.certificates)
         head = f'{{\n "machine": {json.dumps(asdict(one.machine))},\n "date": "{one.date}"'
         blocks.append(f'{head},\n "certificates": [\n  {rows}\n ]\n}}')
     return f"[{', '.join(blocks)}]\n"
+
+
+def _written(row: Certificate) -> dict[str, Any]:
+    found = {**asdict(row), "ulp": _finite(row.ulp), "used": _finite(row.used)}
+    if not row.warnings:
+        del found["warnings"]
+    return found
 
 
 def _finite(number: float) -> float | None:
@@ -147,7 +154,7 @@ def from_json(text: str) -> tuple[ParityRecord, ...]:
     """
     try:
         return tuple(_record(one) for one in json.loads(text))
-    except (TypeError, KeyError, AttributeError) as error:
+    except (TypeError, KeyError, AttributeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error
 
 
@@ -159,6 +166,7 @@ def _record(found: Mapping[str, Any]) -> ParityRecord:
                 "ulp": math.inf if row["ulp"] is None else float(row["ulp"]),
                 "used": math.inf if row["used"] is None else float(row["used"]),
                 "failures": tuple(row["failures"]),
+                "warnings": tuple(row.get("warnings", ())),
             }
         )
         for row in found["certificates"]

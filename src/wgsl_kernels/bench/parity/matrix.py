@@ -43,11 +43,17 @@ def matrix_page(records: Sequence[ParityRecord]) -> str:
     single = _rows(records, lambda one: f"{one.kernel}, {one.dtype} {one.direction}")
     differing = {name: found for name, found in single.items() if _differ(found)}
     return PAGE.format(
-        verdict=f"{number:,} certificates of {len(records)} machines; {failed} failed.",
+        verdict=f"{counted(number, 'certificate')} of {counted(len(records), 'machine')}; "
+        f"{failed} failed.",
         machines=_machines(records),
         differing=_matrix(records, differing) if differing else "Nowhere.",
         everything=matrix_table(records),
     )
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with what there are so many of."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def matrix_table(records: Sequence[ParityRecord]) -> str:

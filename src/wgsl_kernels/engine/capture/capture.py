@@ -319,6 +319,7 @@ class Captured(Generic[P, R]):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
     ) -> R:
+        since = changes[0]
         trial = Trial(driver, self._scratch, leaves)
         traced = Traced(check, lambda given: self._plain(given, args, kwargs))
         try:
@@ -332,6 +333,7 @@ class Captured(Generic[P, R]):
             raise
         if isinstance(run, str):
             self._refuse(key, _Refusal(run, trial.uses))
+            self._changes = min(self._changes, since)
             self._compare(traced, can_replay=False)
             return cast("R", result)
         run.check = check
@@ -339,6 +341,7 @@ class Captured(Generic[P, R]):
         runs = self._runs.setdefault(key, [])
         if isinstance(runs, list):
             runs.append(run)
+        self._changes = min(self._changes, since)  # another thread may have registered meanwhile
         self.why, self._scratch = None, trial.scratch
         self._in_a_row += 1
         self._advise(hash(key))
@@ -347,8 +350,8 @@ class Captured(Generic[P, R]):
 
     def recordings(self) -> list[tuple[Hashable, CapturedRun]]:
         """Return what is kept, each with its signature."""
-        runs = list(self._runs.items())
-        return [(key, run) for key, kept in runs if isinstance(kept, list) for run in tuple(kept)]
+        kept = self._runs.copy().items()
+        return [(key, run) for key, runs in kept if isinstance(runs, list) for run in tuple(runs)]
 
     def drop(self, key: Hashable, run: CapturedRun) -> None:
         """Forget a recording, since all together keep too much."""
@@ -364,7 +367,7 @@ class Captured(Generic[P, R]):
 
     def _refuse(self, key: Hashable, refusal: _Refusal) -> None:
         """Remember why a signature cannot be replayed, and say it."""
-        others = [one for one, runs in self._runs.items() if isinstance(runs, _Refusal)]
+        others = [one for one, runs in self._runs.copy().items() if isinstance(runs, _Refusal)]
         if len(others) >= REFUSALS_MAX:
             self._runs.pop(others[0], None)
         self._runs[key] = refusal
@@ -389,7 +392,7 @@ class Captured(Generic[P, R]):
         """Forget what came from registrations that have changed meanwhile, and nothing else."""
         self._changes = changes[0]
         with _replaying:
-            for key, runs in list(self._runs.items()):
+            for key, runs in self._runs.copy().items():
                 if isinstance(runs, _Refusal):
                     is_gone = not are_current(runs.uses)
                 else:

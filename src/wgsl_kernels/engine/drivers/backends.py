@@ -60,16 +60,17 @@ def register_backend(
         AlreadyRegistered: Another place has registered the name.
     """
     origin = caller()
-    present = _entries.get(name)
-    if present is not None and not override and not origin.replaces(present.origin):
-        raise AlreadyRegistered(
-            f"backend {name!r} is already registered by {present.origin}; "
-            "pass override=True to replace it."
-        )
-    if present is not None:
-        close_backend(name)
-    _entries[name] = _BackendEntry(factory, priority, origin)
-    lend_kernels(name, kernels_of)
+    with _lock:  # who finds none running meanwhile starts the new one
+        present = _entries.get(name)
+        if present is not None and not override and not origin.replaces(present.origin):
+            raise AlreadyRegistered(
+                f"backend {name!r} is already registered by {present.origin}; "
+                "pass override=True to replace it."
+            )
+        if present is not None:
+            close_backend(name)
+        _entries[name] = _BackendEntry(factory, priority, origin)
+        lend_kernels(name, kernels_of)
 
 
 def backends() -> list[str]:
@@ -164,7 +165,7 @@ def default_driver() -> Driver:
 
 def _best() -> str:
     ranked: list[tuple[int, str]] = []
-    for name, entry in _entries.items():
+    for name, entry in _entries.copy().items():
         rank = entry.priority() if callable(entry.priority) else entry.priority
         if rank is not None:
             ranked.append((rank, name))

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.errors import ArgumentError
+from wgsl_kernels.engine.environment.errors import ArgumentError, WgslKernelsError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -34,6 +34,26 @@ _UNFLUSHED = {errno.EINVAL, errno.ENOTSUP, errno.EACCES, errno.EPERM, errno.EBAD
 
 _MACHINE = hashlib.sha256(platform.node().encode()).hexdigest()[:8]
 PREFIX, SUFFIX = f".wgsl-kernels-{_MACHINE}-", ".part"
+
+
+@contextmanager
+def naming_damage(said: str) -> Iterator[None]:
+    """Turn whatever a reader of some format raises of a damaged file into an `ArgumentError`.
+
+    Errors of ours stay as they are, and those of the system, which have a number.
+
+    Args:
+        said: What the message says before the reason: who reads which file, and what it is not.
+    """
+    try:
+        yield
+    except WgslKernelsError:
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error).rstrip(".")
+        raise ArgumentError(f"{said}: {reason or type(error).__name__}.") from None
 
 
 def path_of(caller: str, path: Any) -> Path:

@@ -56,11 +56,11 @@ class Origin:
     def replaces(self, older: Origin) -> bool:
         """Say whether this is ``older`` written again.
 
-        The same line is, a cell that is run again, a module that is reloaded, and a file that
-        ``%run`` or ``runpy`` runs again.
+        The same line is, whatever its file is imported as, a cell that is run again, a module that
+        is reloaded, and a file that ``%run`` or ``runpy`` runs again.
         """
         if self.module != older.module:
-            return False
+            return self.line == older.line and _is_same_file(self.file, older.file)
         if self.spec is not older.spec:
             return self.file == older.file or not isinstance(self.spec, _FileRun)
         return (self.file, self.line) == (older.file, older.line) or is_cell(self.file)
@@ -194,6 +194,11 @@ def _origin_of(frame: FrameType) -> Origin:
         line=frame.f_lineno,
         spec=spaces.get("__spec__") or spaces.setdefault(_RUN, _FileRun()),
     )
+
+
+def _is_same_file(one: str, other: str) -> bool:
+    """Say whether two modules were read from one file, not from texts without any."""
+    return Path(one).is_file() and Path(one).resolve() == Path(other).resolve()
 
 
 class _FileRun:

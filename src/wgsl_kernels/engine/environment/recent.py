@@ -41,6 +41,8 @@ class Budget:
         self._caches: WeakSet[_Ages] = WeakSet()
         self._adding = threading.RLock()  # a finalizer may come in between
         self._turning = threading.Lock()
+        self.moving = threading.RLock()
+        """Held while values change their generation, so that nobody misses them on their way."""
 
     def add(self, cache: _Ages) -> None:
         with self._adding:
@@ -100,22 +102,34 @@ class Recent(dict[K, "V | None"], Generic[K, V]):
 
     def __missing__(self, key: K) -> V | None:
         """Bring a value back from the older generation."""
-        found = self._older.pop(key, None)
-        return None if found is None else self.keep(key, found)
+        if key not in self._older:
+            return None
+        with self._budget.moving:
+            found = self._older.pop(key, None)
+            if found is None:
+                return self.get(key)  # another thread has brought it back
+            kept = self.setdefault(key, found)
+        self._budget.count(self._bytes_of(found))
+        return kept
 
     def keep(self, key: K, value: V) -> V:
         """Keep a value and return it; another thread's that came first stays, and is returned."""
-        nbytes = self._nbytes
-        self._budget.count(nbytes if isinstance(nbytes, int) else nbytes(value))
+        self._budget.count(self._bytes_of(value))
         kept = self.setdefault(key, value)
         return value if kept is None else kept
+
+    def _bytes_of(self, value: V) -> int:
+        nbytes = self._nbytes
+        return nbytes if isinstance(nbytes, int) else nbytes(value)
 
     def age(self) -> None:
         """Forget what was not used since the last time."""
         if not self and not self._older:
             return
-        gone, self._older = self._older, dict(self)
-        super().clear()
+        with self._budget.moving:
+            gone, self._older = self._older, self.copy()
+            for key in tuple(self._older):  # and no other, that a thread has added meanwhile
+                self.pop(key, None)
         if self._let_go is not None:
             for key, value in gone.items():
                 if value is not None:
@@ -123,15 +137,24 @@ class Recent(dict[K, "V | None"], Generic[K, V]):
 
     def clear(self) -> None:
         """Forget everything."""
-        super().clear()
-        self._older = _EMPTY
+        with self._budget.moving:
+            super().clear()
+            self._older = _EMPTY
 
     def drop(self, is_gone: Callable[[K, V], bool]) -> None:
         """Forget the values for which ``is_gone(key, value)`` holds; it may have caches age."""
-        for key, value in [*self._older.items(), *self.items()]:
-            if value is not None and is_gone(key, value):
-                self.pop(key, None)
-                self._older.pop(key, None)
+        with self._budget.moving:
+            generations = self._older.copy(), self.copy()  # other threads go on meanwhile
+        for generation in generations:
+            for key, value in generation.items():
+                if value is not None and is_gone(key, value):
+                    self.discard(key)
+
+    def discard(self, key: K) -> None:
+        """Forget the value of a key, if there is one."""
+        with self._budget.moving:
+            self.pop(key, None)
+            self._older.pop(key, None)
 
     @property
     def held(self) -> int:

@@ -157,7 +157,7 @@ def make_plan(
         return plan  # remembered, it would neither be counted nor forbidden later on
     kept = plans.keep(key, plan)
     if not registrations.are_current({**uses, rule: number}):
-        plans.pop(key, None)  # another thread has changed one meanwhile
+        plans.discard(key)  # another thread has changed one meanwhile
     return kept
 
 

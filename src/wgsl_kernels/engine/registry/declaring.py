@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wgsl_kernels.engine.environment.errors import AlreadyRegistered, ArgumentError, DTypeError
+from wgsl_kernels.engine.registry.registrations import changing
 from wgsl_kernels.engine.values.attributes import function
 from wgsl_kernels.engine.values.dtypes import DTYPES, canonical
 from wgsl_kernels.wgsl.errors.words import shown
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.engine.environment.parameters import Parameters
     from wgsl_kernels.engine.values.dtypes import DType
+
+K = TypeVar("K")
+R = TypeVar("R", bound="Registered")
 
 
 def kernel_name(call: str, name: Any) -> str:
@@ -85,14 +89,34 @@ def check_parameters(name: str, parameters: Parameters) -> None:
             )
 
 
-def check_free(what: str, present: Origin | None, here: Origin, override: bool) -> None:
-    """Refuse a name that is taken.
+class Registered(Protocol):
+    """What a table holds: who reads it finds one, or the one that replaces it."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where it was registered."""
+        ...
+
+
+def put(table: dict[K, R], key: K, made: R, what: str, *, override: bool) -> R | None:
+    """Put something into its table, in one step, and return what it replaces.
+
+    Args:
+        table: What is registered, by name.
+        key: Under what.
+        made: What is put there.
+        what: Its name in the message.
+        override: Whether it replaces what another place has registered.
 
     Raises:
-        AlreadyRegistered: ``present`` owns it, is written elsewhere, and ``override`` is not set.
+        AlreadyRegistered: The name is taken by another place, and ``override`` is not set.
     """
-    if present is not None and not override and not here.replaces(present):
-        raise AlreadyRegistered(
-            f"{what} is already registered by {present}; "
-            "pass override=True to replace it, or unregister it first."
-        )
+    with changing:
+        present = table.get(key)
+        if present is not None and not override and not made.origin.replaces(present.origin):
+            raise AlreadyRegistered(
+                f"{what} is already registered by {present.origin}; "
+                "pass override=True to replace it, or unregister it first."
+            )
+        table[key] = made
+    return present

@@ -13,8 +13,8 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, GradientNotFou
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.environment.suggestions import did_you_mean, nearest
-from wgsl_kernels.engine.registry.declaring import check_free, implementation, kernel_name
-from wgsl_kernels.engine.registry.registrations import announce_change, look_up
+from wgsl_kernels.engine.registry.declaring import implementation, kernel_name, put
+from wgsl_kernels.engine.registry.registrations import announce_change, changing, look_up
 from wgsl_kernels.engine.values.attributes import text
 
 GradientFunction = Callable[..., Any]
@@ -127,7 +127,9 @@ def unregister_gradient(name: str) -> None:
     Raises:
         GradientNotFound: There is none.
     """
-    if _rules.pop(name, None) is None:
+    with changing:
+        found = _rules.pop(name, None)
+    if found is None:
         raise GradientNotFound(f"{name}: no gradient is registered.")
     announce_change(("gradient", name))
 
@@ -191,10 +193,7 @@ def add_rule(
 
 def put_rule(rule: GradientRule, *, override: bool = False) -> None:
     """Put a rule that is made into the registry."""
-    present = _rules.get(rule.name)
-    what = f"gradient {rule.name!r}"
-    check_free(what, None if present is None else present.origin, rule.origin, override)
-    _rules[rule.name] = rule
+    put(_rules, rule.name, rule, f"gradient {rule.name!r}", override=override)
     announce_change(("gradient", rule.name))
 
 
@@ -272,7 +271,7 @@ def missing(name: str, inputs: Sequence[str], because: str = "") -> GradientNotF
     asked = " and ".join(repr(one) for one in inputs)
     if because:
         return GradientNotFound(f"{name}: there is no gradient for {asked}: {because}.")
-    near = nearest(name, [one for one, rule in _rules.items() if not rule.origin.is_ours])
+    near = nearest(name, [one for one, rule in _rules.copy().items() if not rule.origin.is_ours])
     other = "" if near is None else f"; there is one of {near!r}"
     return GradientNotFound(
         f"{name}: no gradient is registered, but one was asked for {asked}{other}. "

@@ -27,6 +27,9 @@ changes = [0]
 """How often a registration has changed, and the number of the last one that did."""
 _all_from = [0]  # what is numbered below this is out of date
 _lock = threading.Lock()
+changing = threading.RLock()
+"""Held while a table is changed: each change is one step for readers, who hold nothing, and go
+through a copy of a table."""
 
 
 class _Own(threading.local):

@@ -11,9 +11,9 @@ from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.environment.suggestions import nearest
 from wgsl_kernels.engine.environment.tables import html_table
-from wgsl_kernels.engine.registry.declaring import check_free, implementation, kernel_name
+from wgsl_kernels.engine.registry.declaring import implementation, kernel_name, put
 from wgsl_kernels.engine.registry.registrations import announce_change as announce_change
-from wgsl_kernels.engine.registry.registrations import look_up
+from wgsl_kernels.engine.registry.registrations import changing, look_up
 from wgsl_kernels.engine.registry.signature import Signature, define_signature, find_signature
 from wgsl_kernels.engine.values.attributes import text
 
@@ -149,15 +149,14 @@ def register_kernel(
 def add_kernel(kernel: Kernel, *, override: bool = False) -> None:
     """Put ``kernel`` into the registry; ``register_kernel`` and the decorators end here."""
     key = (kernel.name, kernel.backend)
-    present = _kernels.get(key)
     what = f"kernel {kernel.name!r} on backend {kernel.backend!r}"
-    check_free(what, None if present is None else present.origin, kernel.origin, override)
-    if present is not None:
-        unregister_kernel(*key)
-    _kernels[key] = kernel
+    replaced = put(_kernels, key, kernel, what, override=override)
     announce_change(("kernel", *key))
-    if kernel.setup is not None and kernel.backend in _started:
-        kernel.setup(_started[kernel.backend])
+    backend = _started.get(kernel.backend)
+    if backend is not None:
+        for hook in (None if replaced is None else replaced.dispose, kernel.setup):
+            if hook is not None:
+                hook(backend)
 
 
 def unregister_kernel(name: str, backend: str) -> None:
@@ -168,12 +167,14 @@ def unregister_kernel(name: str, backend: str) -> None:
         ArgumentError: One of the names is no string.
     """
     key = (text("unregister_kernel", "name", name), text("unregister_kernel", "backend", backend))
-    kernel = _kernels.pop(key, None)
+    with changing:
+        kernel = _kernels.pop(key, None)
     if kernel is None:
         raise KernelNotFound(not_found_message(name, backend))
     announce_change(("kernel", name, backend))
-    if kernel.dispose is not None and backend in _started:
-        kernel.dispose(_started[backend])
+    started = _started.get(backend)
+    if kernel.dispose is not None and started is not None:
+        kernel.dispose(started)
 
 
 def reload_kernels() -> list[str]:
@@ -190,7 +191,7 @@ def reload_kernels() -> list[str]:
         >>> wk.reload_kernels()
         []
     """
-    kernels = list(_kernels.values())
+    kernels = _kernels.copy().values()
     files = {id(one): one for kernel in kernels for one in kernel.files}
     changed = {key for key, one in files.items() if one.look_again()}  # copies share theirs
     found = [kernel for kernel in kernels if any(id(one) in changed for one in kernel.files)]
@@ -207,7 +208,7 @@ def note_failure(name: str) -> None:
 
     Where they have been mended meanwhile, it runs as they are then.
     """
-    keys = [key for key, one in _kernels.items() if one.name == name and one.files]
+    keys = [key for key, one in _kernels.copy().items() if one.name == name and one.files]
     if keys:
         _failed.add(name)
         announce_change(*[("kernel", *key) for key in keys])
@@ -217,7 +218,7 @@ def look_again_if_failed(name: str) -> None:
     """Read the files of a kernel again if it has failed since they were read."""
     if name in _failed:
         _failed.discard(name)
-        for one in tuple(_kernels.values()):
+        for one in _kernels.copy().values():
             if one.name == name:
                 for files in one.files:
                     files.look_again()
@@ -232,9 +233,8 @@ def get_kernel(name: str, backend: str) -> Kernel | None:
     key = (text("get_kernel", "name", name), text("get_kernel", "backend", backend))
     look_up(("kernel", *key))
     found = _kernels.get(key)
-    if found is None and backend in _lenders:
-        return get_kernel(name, _lenders[backend])
-    return found
+    lender = _lenders.get(backend) if found is None else None
+    return found if lender is None else get_kernel(name, lender)
 
 
 def lend_kernels(backend: str, lender: str | None) -> None:
@@ -252,13 +252,13 @@ def kernels_for_backend(backend: str) -> list[Kernel]:
         ArgumentError: ``backend`` is no string.
     """
     text("kernels_for_backend", "backend", backend)
-    found = [kernel for (_, owner), kernel in _kernels.items() if owner == backend]
+    found = [kernel for (_, owner), kernel in _kernels.copy().items() if owner == backend]
     return sorted(found, key=lambda kernel: kernel.name)
 
 
 def backends_of(name: str) -> list[str]:
     """Return the backends that have a kernel ``name``, in alphabetical order."""
-    return sorted(backend for (kernel, backend) in _kernels if kernel == name)
+    return sorted(backend for (kernel, backend) in _kernels.copy() if kernel == name)
 
 
 def kernel_table() -> dict[tuple[str, str], Kernel]:
@@ -268,7 +268,7 @@ def kernel_table() -> dict[tuple[str, str], Kernel]:
 
 def kernel_names() -> list[str]:
     """Return every kernel name that some backend has, in alphabetical order."""
-    return sorted({name for name, _ in _kernels})
+    return sorted({name for name, _ in _kernels.copy()})
 
 
 def copy_registered_kernels(src: str, dst: str) -> None:
@@ -281,7 +281,7 @@ def copy_registered_kernels(src: str, dst: str) -> None:
     """
     found = kernels_for_backend(src)
     if not found:
-        others = ", ".join(sorted({backend for _, backend in _kernels})) or "none"
+        others = ", ".join(sorted({backend for _, backend in _kernels.copy()})) or "none"
         raise ArgumentError(f"backend {src!r} has no kernels; those that have: {others}.")
     for kernel in found:
         if (kernel.name, dst) not in _kernels:

@@ -10,14 +10,14 @@ from wgsl_kernels.engine.environment.errors import ArgumentError, DTypeError, Sh
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import Parameters, parameters_of
 from wgsl_kernels.engine.registry.declaring import (
-    check_free,
     check_parameters,
     implementation,
     kernel_name,
     promoted,
+    put,
 )
 from wgsl_kernels.engine.registry.facts import Exact, exact_of, is_byte_taker
-from wgsl_kernels.engine.registry.registrations import announce_change
+from wgsl_kernels.engine.registry.registrations import announce_change, changing
 from wgsl_kernels.engine.values.attributes import (
     Converter,
     converter,
@@ -271,9 +271,7 @@ def define_signature(
     check_parameters(name, parameters)
     flag(name, "override", override)
     promote = promoted(name, promote, parameters)
-    present = _signatures.get(name)
-    check_free(f"signature {name!r}", None if present is None else present.origin, origin, override)
-    _signatures[name] = Signature(
+    made = Signature(
         name=name,
         inputs=tuple(
             Input(
@@ -293,6 +291,7 @@ def define_signature(
         takes_bytes=is_byte_taker(rule),
         exact=exact_of(rule),
     )
+    put(_signatures, name, made, f"signature {name!r}", override=override)
     announce_change(("signature", name))
 
 
@@ -303,7 +302,9 @@ def signature_table() -> dict[str, Signature]:
 
 def forget_signature(name: str) -> None:
     """Take a signature out of the table, where there is one."""
-    if _signatures.pop(name, None) is not None:
+    with changing:
+        found = _signatures.pop(name, None)
+    if found is not None:
         announce_change(("signature", name))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.registry.gradients import gradient_rules
-from wgsl_kernels.engine.registry.registrations import announce_change
+from wgsl_kernels.engine.registry.registrations import announce_change, changing
 from wgsl_kernels.engine.registry.registry import kernel_table
 from wgsl_kernels.engine.registry.signature import signature_table
 
@@ -24,7 +24,7 @@ class Snapshot:
 
     def changed(self) -> dict[str, list[Any]]:
         """Return the names that are registered otherwise now, by kind of table."""
-        now = _tables()
+        now = take_snapshot().tables
         return {
             kind: [
                 name
@@ -42,14 +42,15 @@ class Snapshot:
 
     def restore(self) -> None:
         """Have everything registered as it was then; what came of the changes is dropped."""
-        changed = self.changed()
-        now = _tables()
-        for kind, names in changed.items():
-            for name in names:
-                if name in self.tables[kind]:
-                    now[kind][name] = self.tables[kind][name]
-                else:
-                    now[kind].pop(name, None)
+        with changing:
+            changed = self.changed()
+            now = _tables()
+            for kind, names in changed.items():
+                for name in names:
+                    if name in self.tables[kind]:
+                        now[kind][name] = self.tables[kind][name]
+                    else:
+                        now[kind].pop(name, None)
         keys = list(_keys(changed))
         if keys:
             announce_change(*keys)
@@ -57,7 +58,7 @@ class Snapshot:
 
 def take_snapshot() -> Snapshot:
     """Return what is registered now."""
-    return Snapshot({kind: dict(table) for kind, table in _tables().items()})
+    return Snapshot({kind: table.copy() for kind, table in _tables().items()})
 
 
 def _tables() -> dict[str, dict[Any, Any]]:

@@ -18,9 +18,8 @@ from wgsl_kernels.engine.environment.errors import (
     ArgumentError,
     DTypeError,
     ShapeError,
-    WgslKernelsError,
 )
-from wgsl_kernels.engine.environment.files import path_of
+from wgsl_kernels.engine.environment.files import naming_damage, path_of
 from wgsl_kernels.engine.execution.run import run
 from wgsl_kernels.engine.registry.gradients import no_gradient
 from wgsl_kernels.engine.registry.public_names import public
@@ -246,14 +245,12 @@ def _packed(pixels: Any) -> Array:
 def _read(path: Path) -> Array:
     """Return the picture in a file as a number for each pixel."""
     pillow = _pillow("FromPixels")
-    with path.open("rb") as file:
-        try:
-            with pillow.open(file) as picture:
-                return _packed(_bytes_of(picture))
-        except (OSError, SyntaxError, ValueError) as error:  # what Pillow says of damaged files
-            if isinstance(error, WgslKernelsError):
-                raise
-            raise ArgumentError(f"FromPixels: {str(path)!r} holds no picture: {error}.") from None
+    with (
+        path.open("rb") as file,
+        naming_damage(f"FromPixels: {str(path)!r} holds no picture"),
+        pillow.open(file) as picture,
+    ):
+        return _packed(_bytes_of(picture))
 
 
 def _bytes_of(picture: Any) -> Array:

@@ -98,7 +98,7 @@ class Sources:
     def _changed(self) -> dict[SourceKey, bool]:
         """Return which texts differ now, and whether they can be read."""
         found: dict[SourceKey, bool] = {}
-        for asked in self._digests.keys() | self._unread:
+        for asked in self._digests.copy().keys() | self._unread:
             try:
                 if self._read(asked).digest != self._digests.get(asked):
                     found[asked] = True

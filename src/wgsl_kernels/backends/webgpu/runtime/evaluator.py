@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakSet
 
@@ -96,6 +97,7 @@ class Evaluator:
         self.seen = SeenStructures()
         self._runs: GroupRuns = DeviceCache(bytes_of_group)
         self._retired: WeakSet[Any] = WeakSet()  # where nothing is fused nobody takes them out
+        self._retiring = threading.RLock()
         self.fusible_kernels = FusibleKernels(self, self._runs)
 
     def make(self, root: GpuArray, why: str) -> None:
@@ -142,11 +144,13 @@ class Evaluator:
 
     def retire(self, launch: Any) -> None:
         """Forget the groups with a launch whose registration has changed, before the next one."""
-        self._retired.add(launch)
+        with self._retiring:
+            self._retired.add(launch)
 
     def _drop_retired(self) -> None:
-        retired = set(self._retired)
-        self._retired -= retired
+        with self._retiring:
+            retired = set(self._retired)
+            self._retired.clear()
         self._runs.drop(lambda key, _: key[0] in retired or not retired.isdisjoint(key[1][0]))
 
     def make_deferred(self) -> None:
