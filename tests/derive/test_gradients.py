@@ -414,6 +414,34 @@ def test_an_edited_file_gives_another_gradient(tmp_path: Any) -> None:
             assert slope(wk.tensor([3.0])).tolist() == [27.0]
 
 
+@pytest.mark.parametrize("text", ["fn op(x: T) -> T { return x * 5.0; }\n", None])
+def test_what_was_derived_leaves_with_the_shader(text: str | None) -> None:
+    f = register("fn op(x: T) -> T {\n  return x * 2.0;\n}\n", "Doubled")
+    if text is None:
+        wk.wgsl_kernel("Doubled", override=True)(lambda gpu, x: x)
+    else:
+        wk.wgsl_kernel("Doubled", text, override=True)
+    with (
+        wk.use_backend("cpu"),
+        wk.config.using(fallback="error"),
+        pytest.raises(wk.KernelNotFound, match="no kernel on backend 'cpu'; found on webgpu"),
+    ):
+        f(wk.tensor([1.0]))
+    assert wk.get_gradient("Doubled") is None
+
+
+def test_what_is_derived_again_stays() -> None:
+    register("fn op(x: T) -> T {\n  return x * 2.0;\n}\n", "Doubled")
+    wk.wgsl_kernel(
+        "Doubled", "fn op(x: T) -> T { return x * 5.0; }", gradient="derive", override=True
+    )
+    wk.cpu_kernel("Doubled", override=True)(lambda x: x * 5.0)
+    for backend in ("cpu", "webgpu"):
+        with wk.use_backend(backend):
+            found = wk.grad(lambda x: wk.sum(wk.run("Doubled", x)))(wk.tensor([1.0]))
+            assert found.tolist() == [5.0]
+
+
 SWISH = {
     "a function of the library": "x * safe_sigmoid(1.5 * x)",
     "a branch that is not taken": "select(x / (1.0 + exp(-1.5 * x)), 0.0, x < -55.0)",

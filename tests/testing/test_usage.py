@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -177,3 +178,22 @@ def test_a_kernel_is_found_beside_what_its_file_calls_like_it(
     written(here, f"{RIGHT}\n\n{of_that_name}\n")
     done = run(command, "tinted.py:Tinted")
     assert done.exit_code == 0, done.output
+
+
+def test_a_file_of_a_package_imports_others_of_it_by_dots(tmp_path: Path) -> None:
+    folder = tmp_path / "tinted_project"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("from . import tinted\n")
+    (folder / "factors.py").write_text("ALPHA = 0.5\n")
+    file = written(folder, RIGHT + "\nfrom .factors import ALPHA\n\nassert ALPHA == 0.5\n")
+    for _ in range(2):  # the second time the package is there
+        result = run("check", file, "--quick")
+        assert result.exit_code == 0, result.output
+    assert run("show", f"{file}:Tinted").exit_code == 0
+    file.write_text(f"{RIGHT}\nfrom .factors import BETA\n")
+    assert (
+        f"tinted.py:{RIGHT.count(chr(10)) + 2} raised ImportError"
+        in run("show", f"{file}:f").output
+    )
+    for name in [one for one in sys.modules if one.partition(".")[0] == "tinted_project"]:
+        del sys.modules[name]

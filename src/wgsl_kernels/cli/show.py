@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import runpy
 import traceback
 from functools import partial
 from pathlib import Path
@@ -37,7 +36,7 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.dtypes import OBJECTS, canonical
 from wgsl_kernels.ops.elementwise.cast import astype
 from wgsl_kernels.testing.inputs import arrays_for
-from wgsl_kernels.testing.program import beside
+from wgsl_kernels.testing.program import beside, execute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -187,13 +186,14 @@ def _run(path: str, command: str) -> dict[str, Any]:
         raise ArgumentError(f"{command}: there is no file {path}.")
     try:
         with beside(Path(path).resolve().parent):
-            return runpy.run_path(path, run_name=f"<{command}>")
+            return execute(Path(path), f"<{command}>")
     except SyntaxError as error:
         message = f"{command}: {error.filename}:{error.lineno} is no Python: {error.msg}."
         raise ArgumentError(message) from None
     except (Exception, SystemExit) as error:  # what a file does is its author's
         frames = traceback.extract_tb(error.__traceback__)
-        line = next((one.lineno for one in reversed(frames) if one.filename == path), 1)
+        own = [one.lineno for one in frames if Path(one.filename).resolve() == Path(path).resolve()]
+        line = own[-1] if own else 1
         what = str(error).rstrip(".")
         message = f"{command}: {path}:{line} raised {type(error).__name__}: {what}."
         raise ArgumentError(message) from None

@@ -7,6 +7,7 @@ import linecache
 import runpy
 import sys
 import traceback
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from wgsl_kernels.engine.registry.gradients import gradient_rules
 from wgsl_kernels.engine.registry.registry import kernel_names, kernel_table
 from wgsl_kernels.engine.registry.signature import signature_table
 from wgsl_kernels.engine.registry.snapshot import Snapshot, take_snapshot
+from wgsl_kernels.testing.importing import imported_file
 from wgsl_kernels.testing.registered import drop_samples, sampled_kernels, samples_of
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
@@ -89,7 +91,7 @@ class KernelScript:
         try:
             with beside(self.path.parent if imported is None else imported.folder):
                 if imported is None:
-                    runpy.run_path(str(self.path), run_name=RUN_NAME)
+                    execute(self.path, RUN_NAME)
                 else:
                     importlib.import_module(imported.name)
         except BaseException as error:
@@ -170,6 +172,20 @@ def beside(folder: Path) -> Iterator[None]:
     finally:
         sys.path.remove(str(folder))
         sys.dont_write_bytecode = writes
+
+
+def execute(path: Path, name: str) -> dict[str, Any]:
+    """Run a file under a name, and return its names.
+
+    One of a package runs as its module: it may import others of it by dots.
+    """
+    whole = path.resolve()
+    found = imported_file(whole) if (whole.parent / "__init__.py").is_file() else None
+    if found is None:
+        return runpy.run_path(str(path), run_name=name)
+    with beside(found.folder), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "'.*' found in sys.modules", RuntimeWarning)
+        return runpy.run_module(found.name, run_name=name)
 
 
 def _raised(error: BaseException, path: Path) -> Finding:

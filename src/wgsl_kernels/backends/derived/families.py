@@ -64,7 +64,7 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     def register(override: bool) -> None:
         rule = GradientRule(
             shader.name, partial(func, family), ("upstream",), shader.origin,
-            any_attr=True, any_input=True,
+            any_attr=True, any_input=True, of=shader,
         )  # fmt: skip
         put_rule(rule, override=override)
 

@@ -134,12 +134,16 @@ def derive_map(shader: ShaderKernel) -> Callable[[bool], None]:
     def register(override: bool) -> None:
         names = shader.names()
         func = partial(map_gradients, shader, names, override)
-        rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
-        put_rule(rule, override=override)
+        put_rule(_rule_of(shader, names, func), override=override)
         for one in made:
             _register(one, override)
 
     return register
+
+
+def _rule_of(shader: ShaderKernel, names: Sequence[str], func: Callable[..., Any]) -> GradientRule:
+    parameters = ("upstream", *names)
+    return GradientRule(shader.name, func, parameters, shader.origin, any_attr=True, of=shader)
 
 
 def map_parameters(shader: ShaderKernel) -> list[str]:
@@ -291,8 +295,7 @@ def map_second(
     for one in map_parameters(shader):
         _register(_derived(shader, one), True)
     func = partial(map_gradients, shader, names, override)
-    rule = GradientRule(shader.name, func, ("upstream", *names), shader.origin, any_attr=True)
-    put_rule(rule, override=True)
+    put_rule(_rule_of(shader, names, func), override=True)
     return func(dy, *values, **attrs)
 
 

@@ -378,7 +378,7 @@ def derive_product_gradient(form: ProductForm) -> Callable[[bool], None]:
     def register(override: bool) -> None:
         func = partial(product_gradients, product)
         rule = GradientRule(
-            form.name, func, ("upstream",), form.origin, any_attr=True, any_input=True
+            form.name, func, ("upstream",), form.origin, any_attr=True, any_input=True, of=form
         )
         put_rule(rule, override=override)
 

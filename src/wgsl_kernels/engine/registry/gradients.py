@@ -34,6 +34,7 @@ class GradientRule:
         none: Whether it takes None for the upstream gradient of an output that nobody used.
         any_attr: Whether it takes the attributes that it does not name, as keywords.
         any_input: Whether it takes all inputs, in their order, in place of those that it names.
+        of: The shader that it was derived of, None where an author wrote it.
     """
 
     name: str
@@ -45,6 +46,7 @@ class GradientRule:
     any_attr: bool = False
     any_input: bool = False
     refusal: str = ""
+    of: Any = None
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,14 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.environment.origin import Origin, caller
 from wgsl_kernels.engine.environment.parameters import parameters_of
 from wgsl_kernels.engine.registry.declaring import dtypes_given, implementation, kernel_name
-from wgsl_kernels.engine.registry.registry import Kernel, add_kernel, keywords
+from wgsl_kernels.engine.registry.gradients import find_rule, unregister_gradient
+from wgsl_kernels.engine.registry.registry import (
+    Kernel,
+    add_kernel,
+    get_kernel,
+    keywords,
+    unregister_kernel,
+)
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.attributes import flag, function
 from wgsl_kernels.engine.values.shapes import broadcast_shapes
@@ -264,7 +271,7 @@ def wgsl_kernel(
         is_repeated = origin.is_ours if repeats is None else repeats
         takes = keywords(func)
         made = Kernel(name, "webgpu", func, origin, allowed, takes=takes, repeats=is_repeated)
-        add_kernel(made, override=override)
+        _register_with(made, (), override)
         return func
 
     return register
@@ -294,9 +301,21 @@ def _register_shader(
 def _register_with(kernel: Kernel, derived: Sequence[str], override: bool) -> None:
     """Register a kernel and what is derived of it, or nothing where that raises."""
     registering = [_derivers[what](kernel.func) for what in derived]
+    before = get_kernel(kernel.name, "webgpu")
     add_kernel(kernel, override=override)
     for register in registering:
         register(override)
+    if before is not None:
+        _forget_derived(kernel.name, before.func)
+
+
+def _forget_derived(name: str, shader: object) -> None:
+    """Unregister what was derived of a shader that another has replaced."""
+    twin, rule = get_kernel(name, "cpu"), find_rule(name)
+    if twin is not None and any(one is shader for one in twin.files):
+        unregister_kernel(name, "cpu")
+    if rule is not None and rule.of is shader:
+        unregister_gradient(name)
 
 
 def _derived(name: str, source: object, **asked: object) -> list[str]:
