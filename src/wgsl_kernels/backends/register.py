@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.cpu.backend import CpuBackend
     from wgsl_kernels.backends.simulator.backend import SimulatorBackend
     from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
-    from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
-    from wgsl_kernels.backends.webgpu.products.form import ProductForm
     from wgsl_kernels.engine.registry.registry import Kernel
 
 REAL_GPU, CPU, SOFTWARE = 20, 10, 0
@@ -72,28 +70,28 @@ def _product(*given: Any) -> Kernel:
     return product_kernel(*given)
 
 
-def _derive_gradient(shader: ShaderKernel) -> Callable[[bool], None]:
+def _derive_gradient(kernel: Kernel) -> Callable[[bool], None]:
     from wgsl_kernels.backends.derived.gradients import derive_gradient
 
-    return derive_gradient(shader)
+    return derive_gradient(kernel.func)
 
 
-def _derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
+def _derive_cpu(kernel: Kernel) -> Callable[[bool], None]:
     from wgsl_kernels.backends.derived.twins import derive_cpu
 
-    return derive_cpu(shader)
+    return derive_cpu(kernel.func, kernel.dtypes)
 
 
-def _derive_product_gradient(product: ProductForm) -> Callable[[bool], None]:
+def _derive_product_gradient(kernel: Kernel) -> Callable[[bool], None]:
     from wgsl_kernels.backends.derived.products import derive_product_gradient
 
-    return derive_product_gradient(product)
+    return derive_product_gradient(kernel.func)
 
 
-def _derive_product_cpu(product: ProductForm) -> Callable[[bool], None]:
+def _derive_product_cpu(kernel: Kernel) -> Callable[[bool], None]:
     from wgsl_kernels.backends.derived.products import derive_product_cpu
 
-    return derive_product_cpu(product)
+    return derive_product_cpu(kernel.func)
 
 
 def register_own() -> None:

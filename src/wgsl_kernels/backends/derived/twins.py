@@ -15,7 +15,7 @@ from wgsl_kernels.backends.derived.kernels import KeptByDtype
 from wgsl_kernels.backends.derived.windows import WindowTwin
 from wgsl_kernels.backends.webgpu.composing.text.operands import VARIANTS, classify
 from wgsl_kernels.backends.webgpu.declare.kernel import params_with
-from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
+from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import Kernel, add_kernel
 from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.engine.values.spec import Spec
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
     from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
+    from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
 
 
@@ -41,11 +42,15 @@ class Twin(ShaderTwin):
         shader: The shader, a map.
     """
 
-    def __init__(self, shader: ShaderKernel) -> None:
-        """Refuse at once what cannot be run.
+    def __init__(self, shader: ShaderKernel, dtypes: frozenset[DType] | None = None) -> None:
+        """Refuse at once what cannot be run for the first dtype that is served.
+
+        Args:
+            shader: The shader.
+            dtypes: What its author says that it serves; None for all that its types allow.
 
         Raises:
-            ShaderError: The shader is no map, or does what does not run on NumPy for any dtype.
+            ShaderError: The shader is no map, or does what does not run on NumPy.
         """
         self.shader = shader
         self._kept = KeptByDtype(shader, self._compile)
@@ -55,17 +60,11 @@ class Twin(ShaderTwin):
                 f"{shader.name}: cpu='derive' takes maps, reductions, scans, windows and "
                 "products; write a CPU kernel."
             )
-        refused: ShaderError | None = None
+        served = shader.served if dtypes is None else dtypes
         for dtype in VARIANTS:
-            if op_of(source, dtype) is not None:
-                try:
-                    self._kept[dtype, ()]
-                except ShaderError as error:
-                    refused = refused or error
-                else:
-                    return
-        if refused is not None:
-            raise refused
+            if dtype in served and op_of(source, dtype) is not None:
+                self._kept[dtype, ()]
+                break
 
     def _compile(self, dtypes: _Dtypes) -> CompiledMap:
         dtype, others = dtypes
@@ -130,8 +129,12 @@ def _point(whole: SourceMap, message: str, begin: int) -> str:
     return pointed(*whole.origin(place.line, place.column), message)
 
 
-def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
+def derive_cpu(shader: ShaderKernel, dtypes: frozenset[DType] | None) -> Callable[[bool], None]:
     """Return what registers the CPU kernel of a map, given whether it may replace another.
+
+    Args:
+        shader: The shader.
+        dtypes: What its author says that it serves, if so.
 
     Raises:
         ArgumentError: The shader is no map.
@@ -139,7 +142,7 @@ def derive_cpu(shader: ShaderKernel) -> Callable[[bool], None]:
     twin: Any
     form = form_of(shader)
     if form is None:
-        twin = Twin(shader)
+        twin = Twin(shader, dtypes)
     else:
         twin = WindowTwin(shader) if form == "window" else AccumulationTwin(shader)
         twin.check("float32")

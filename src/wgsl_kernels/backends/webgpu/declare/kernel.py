@@ -41,8 +41,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 Grid = tuple[int, ...]
 MakeForm: TypeAlias = "Callable[[str, Any, Origin, frozenset[DType] | None, Any], Kernel]"
 """Returns the kernel of a name, its source, its place, its dtypes and its ``params=``."""
-Derive: TypeAlias = "Callable[[Any], Callable[[bool], None]]"
-"""Derives something of a shader; returns what registers it, given whether it may replace others."""
+Derive: TypeAlias = "Callable[[Kernel], Callable[[bool], None]]"
+"""Derives something of a shader's kernel; returns what registers it, given if it may replace."""
 _forms: dict[str, MakeForm] = {}
 _derivers: dict[str, Derive] = {}
 _OF_X = ("scan", "window")
@@ -300,7 +300,7 @@ def _register_shader(
 
 def _register_with(kernel: Kernel, derived: Sequence[str], override: bool) -> None:
     """Register a kernel and what is derived of it, or nothing where that raises."""
-    registering = [_derivers[what](kernel.func) for what in derived]
+    registering = [_derivers[what](kernel) for what in derived]
     before = get_kernel(kernel.name, "webgpu")
     add_kernel(kernel, override=override)
     for register in registering:

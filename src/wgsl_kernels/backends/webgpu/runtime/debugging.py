@@ -24,8 +24,6 @@ from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import KernelFault, WgslKernelsError
 from wgsl_kernels.engine.environment.origin import line_of, user_line
 from wgsl_kernels.wgsl.errors.findings import Finding
-from wgsl_kernels.wgsl.syntax import tree
-from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch, Program
     from wgsl_kernels.backends.webgpu.runtime.evaluator import Evaluator
     from wgsl_kernels.backends.webgpu.runtime.watching import Event
+    from wgsl_kernels.wgsl.syntax import tree
 
 _FORMATS = {"f32": "<f", "f16": "<f", "i32": "<i", "u32": "<I"}
 
@@ -283,6 +282,8 @@ def unwritten_finding(words: Bytes, writer: Dispatch | None) -> Finding | None:
 def _float_types(dispatch: Dispatch) -> list[type[np.floating[Any]] | None]:
     """Return the type of each binding's elements where it is one of floats."""
     composed = dispatch.module.composed
+    from wgsl_kernels.wgsl.syntax.parser import parse  # only where it is asked
+
     module = parse(composed.source_map.composed)
     slots = [one for one in composed.bindings if one.role != "params"]
     variables = [module.variables.get(one.name) for one in slots]
@@ -291,6 +292,8 @@ def _float_types(dispatch: Dispatch) -> list[type[np.floating[Any]] | None]:
 
 def _innermost(module: tree.Module, type_: tree.Expression | None) -> str:
     """Return the name of what a type is made of: of ``array<vec4<T>>`` what T stands for."""
+    from wgsl_kernels.wgsl.syntax import tree
+
     while isinstance(type_, tree.Name):
         if type_.templates:
             type_ = type_.templates[0]
