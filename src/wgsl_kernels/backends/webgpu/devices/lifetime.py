@@ -15,7 +15,7 @@ import weakref
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from wgsl_kernels.backends.webgpu.devices.adapters import forget_adapters
-from wgsl_kernels.backends.webgpu.devices.threads import TooLong, in_thread
+from wgsl_kernels.backends.webgpu.devices.threads import TooLong, are_at_work, in_thread
 from wgsl_kernels.engine.environment.errors import DeviceLostError
 from wgsl_kernels.engine.environment.recent import Recent
 
@@ -144,6 +144,8 @@ def _finish() -> None:
                 device.give_up(DeviceLostError("The process ends."))
             except Exception:  # it is lost, or has an error that nobody has read
                 continue
+    if are_at_work():  # as with what took too long to compile
+        exit_at_once()
 
 
 atexit.register(_finish)

@@ -28,6 +28,12 @@ STACK = 32 << 20
 
 _starting = threading.Lock()
 _idle: list[_Thread] = []
+_all: list[_Thread] = []
+
+
+def are_at_work() -> bool:
+    """Say whether a thread makes a call: one that nobody waits for any more, at the end."""
+    return len(_idle) < len(_all)
 
 
 def python_ends() -> DeviceLostError:
@@ -175,6 +181,7 @@ class _Thread:
         self._call: ThreadCall[Any] | None = call
         self._given = threading.Lock()
         thread = threading.Thread(target=self._work, daemon=True, name="wgsl-kernels-call")
+        _all.append(self)
         with _starting:  # a thread that the program starts now may get such a stack too
             before = threading.stack_size(STACK)
             try:
@@ -195,5 +202,10 @@ class _Thread:
             del call
 
 
+def _forget() -> None:
+    _idle.clear()
+    _all.clear()
+
+
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
-    os.register_at_fork(after_in_child=_idle.clear)
+    os.register_at_fork(after_in_child=_forget)
