@@ -10,9 +10,9 @@ from tests.modes import ALL_MODES
 from wgsl_kernels.backends.webgpu.modules.files import read_text, shaders_folder
 from wgsl_kernels.engine.environment.errors import ShaderError
 from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.linking.rename import fresh, rename
 from wgsl_kernels.wgsl.names.resolve import Names, names_of, resolve
-from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import print_declaration, print_module
@@ -148,10 +148,6 @@ def test_our_shaders_name_nothing_that_neither_they_nor_the_composer_declare() -
         assert all(name.endswith("_rank") for name in strange), strange
 
 
-def renamed(found: Names, new: dict[str, str]) -> str:
-    return edited(found.text, rename(found, new), ()).text
-
-
 def test_a_renamed_declaration_is_renamed_where_it_is_used_and_nowhere_else() -> None:
     found = names(SHADOWS)
     printed = print_module(found.module, rename(found, {"x": "one", "g": "x"})).composed.text
@@ -169,14 +165,14 @@ def test_a_renamed_declaration_is_renamed_where_it_is_used_and_nowhere_else() ->
 def test_names_from_outside_can_be_renamed_too() -> None:
     text = "fn op(x: T) -> T { let y = attrs.alpha; return attrs.attrs * T(y); }"
     new = {"attrs": "attrs_1", "T": "T_1", "op": "op_1"}
-    assert renamed(names(text), new) == (
+    assert renamed(names(text), new).text == (
         "fn op_1(x: T_1) -> T_1 { let y = attrs_1.alpha; return attrs_1.attrs * T_1(y); }"
     )
 
 
 def test_a_local_name_that_would_hide_the_new_one_gives_way() -> None:
     text = "fn hold(x: f32) -> f32 { return x + p.x; }"
-    assert renamed(names(text), {"p": "x"}) == ("fn hold(x_: f32) -> f32 { return x_ + x.x; }")
+    assert renamed(names(text), {"p": "x"}).text == ("fn hold(x_: f32) -> f32 { return x_ + x.x; }")
 
 
 def test_a_new_name_that_is_taken_is_refused() -> None:
@@ -250,7 +246,7 @@ def test_renaming_there_and_back_changes_no_meaning(body: str, order: list[str])
     new = {"a": order[0] + "1", "b": order[1] + "1", "c": order[2]}
     if order[2] in ("a", "b", "d"):
         new["c"] = order[2] + "1"
-    again = names(renamed(found, new))
+    again = names(renamed(found, new).text)
 
     def shape(of: Names) -> list[int | None]:
         order = {id(symbol): number for number, symbol in enumerate(of.symbols)}

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
-from wgsl_kernels.wgsl.linking.rename import rename
-from wgsl_kernels.wgsl.syntax.edited import edited
+from wgsl_kernels.wgsl.linking.joining import renamed
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import Edit
 
@@ -30,8 +29,8 @@ def rules_written(text: Text) -> Iterator[tuple[str, Span]]:
 
 
 def renamed_with_rules(names: Names, new: Mapping[str, str]) -> Text:
-    """Return a file with other names, also where comments give derivatives; see `rename`."""
-    edits = list(rename(names, new))
+    """Return a file with other names, also where comments give derivatives; see `renamed`."""
+    edits: list[Edit] = []
     for match in _CUSTOM.finditer(names.text.text):
         given = {one.strip() for one in match[2].split(",")}
         for group, kept in ((1, frozenset[str]()), (3, given)):
@@ -40,7 +39,7 @@ def renamed_with_rules(names: Names, new: Mapping[str, str]) -> Text:
                 for word in _WORD.finditer(names.text.text, *match.span(group))
                 if word[0] in new and word[0] not in kept
             ]
-    return edited(names.text, edits, ())
+    return renamed(names, new, edits)
 
 
 def custom_rules(text: Text, functions: Mapping[str, Function]) -> dict[str, DerivativeRule]:

@@ -16,6 +16,7 @@ from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.linking.rename import rename
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, SourceMap, TextBuilder, WrittenText
 from wgsl_kernels.wgsl.syntax.tree import Var
@@ -137,6 +138,11 @@ def joined(parts: Sequence[Part], *more: str) -> Joined:
     found = join(parts)
     own = [name for part in parts if not isinstance(part, str) for name, _, _ in part.declared()]
     return Joined(WrittenText(COMPOSED, found.composed.text, found), frozenset((*own, *more)))
+
+
+def renamed(names: Names, new: Mapping[str, str], more: Sequence[Edit] = ()) -> Text:
+    """Return a file with other names, and with more edits; its places are those in the file."""
+    return edited(names.text, (*rename(names, new), *more), ())
 
 
 def cleared(
