@@ -89,6 +89,15 @@ def test_what_moves_elements_leaves_the_layout_that_the_device_would(seed: int) 
     assert chain("host") == chain("device")
 
 
+def test_one_number_of_a_tensor_is_that_number_after_others_of_its_shape() -> None:
+    wide = np.full((3, 3), np.nan, np.float32)
+    wide[1, 1] = 3.0
+    for f in (wk.matmul, wk.capture(wk.matmul)):
+        for x in (wk.tensor([[3.0]]), wk.tensor(wide)[1::2, 1::2], wk.tensor([[3.0]])):
+            with wk.config.using(small_ops="device"):
+                assert f(x, wk.tensor([[1.0]])).item() == 3.0
+
+
 def test_what_is_on_the_device_stays_there() -> None:
     x = wk.sqrt(wk.tensor([4.0, 9.0]))
     wk.evaluate(x)
