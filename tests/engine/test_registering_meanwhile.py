@@ -110,8 +110,9 @@ def test_an_advice_on_a_gradient_does_not_mind_new_rules(monkeypatch: pytest.Mon
             wk.register_gradient(f"Other {time.perf_counter_ns()}", lambda dy: dy)
             return False
 
+    origin: Any = Origin()
     for name in ("Meanwhile", "Meantime"):
-        rule = gradients.GradientRule(name, None, (), Origin())  # type: ignore[arg-type]  # acts so
+        rule = gradients.GradientRule(name, None, (), origin)
         monkeypatch.setitem(gradients.gradient_rules(), name, rule)
     assert "there is one of 'Meantime'" in str(gradients.missing("Meantim", ["x"]))
 

@@ -66,7 +66,8 @@ class GpuArray:
             strides and offset.
         storage: The buffer on ``device``; ``None`` for an empty array and where only the host
             has the values.
-        host: The values on the host, where they came from there and no device had them before.
+        host: The values on the host, where they came from there; a view has them if it was made
+            while no device did.
         source: Of a view, what its storage is filled with, where that came from the host.
         packed: A row-major copy of a view, once one was needed.
         immutable: Whether a tensor holds the values, so that no kernel may write there.
