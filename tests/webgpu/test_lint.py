@@ -17,8 +17,6 @@ struct Params { n: u32 }
 @group(0) @binding(1) var<storage, read_write> y: array<f32>;
 @group(0) @binding(2) var<uniform> params: Params;
 var<workgroup> tile: array<f32, 64>;
-fn helper(v: f32) -> f32 { workgroupBarrier(); return v; }
-fn chosen(lane: u32) -> bool { return lane < 3u; }
 """
 MAIN = """@compute @workgroup_size(64)
 fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group: vec3<u32>) {{
@@ -31,43 +29,6 @@ fn main(@builtin(local_invocation_index) lane: u32, @builtin(workgroup_id) group
 
 def codes(body: str) -> list[str]:
     return [one.code for one in lint(Text("k.wgsl", HEAD + MAIN.format(body=body)))]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "if (lane < 3u) { workgroupBarrier(); }",
-        "if (lane < 3u) { return; } workgroupBarrier();",
-        "for (var i = 0u; i < lane; i++) { workgroupBarrier(); }",
-        "var n = 0u; if (lane < 2u) { n = 4u; } for (var i = 0u; i < n; i++) { helper(1.0); }",
-        "if (tile[0] > 1.0) { workgroupBarrier(); }",
-        "if (x[lane] > 1.0) { tile[lane] = helper(1.0); }",
-        "if (chosen(lane)) { workgroupBarrier(); }",
-        "loop { if (lane == 2u) { break; } workgroupBarrier(); }",
-        "switch lane { case 1u: { workgroupBarrier(); } default: {} }",
-        "while (true) { workgroupBarrier(); if (y[0] > 0.0) { break; } }",
-    ],
-)
-def test_a_barrier_that_not_all_reach_is_found(body: str) -> None:
-    assert "non-uniform-barrier" in codes(body)
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "workgroupBarrier();",
-        "if (params.n > 3u) { workgroupBarrier(); }",
-        "if (lane < 3u) { tile[lane] = 1.0; } workgroupBarrier();",
-        "for (var i = 0u; i < params.n; i++) { workgroupBarrier(); }",
-        "for (var i = 32u; i > 0u; i /= 2u) { if (lane < i) { tile[i] = 2.0; } helper(1.0); }",
-        "if (x[group.x] > 1.0) { tile[lane] = helper(x[lane]); }",
-        "for (var i = 0u; i < lane; i++) { if (i == 3u) { break; } } workgroupBarrier();",
-        "if (workgroupUniformLoad(&tile)[0] > 1.0) { workgroupBarrier(); }",
-        "let first = group.x == 0u; if (first) { workgroupBarrier(); }",
-    ],
-)
-def test_a_barrier_that_all_reach_is_not_found(body: str) -> None:
-    assert codes(body) == []
 
 
 @pytest.mark.parametrize(
