@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 _FRAME = re.compile(r"┌─ .*:(\d+):(\d+)[ \t]*$", re.MULTILINE)
 _INNER = re.compile(r"^ *(\d+) │ [│╭] .*\n *│ [│ ] ( *)\^", re.MULTILINE)
 """A place marked inside a function that is framed as a whole: its line, and blanks before it."""
+_LABEL = re.compile(r"^ *(\d+) │ .*\n *│ +\^+ *\n(?: *│ [│ ]*\n)? *│ ([│ ]+)[^│ \n]", re.MULTILINE)
+"""A part that is marked in a line which is framed as a whole: the line, and what is before it."""
+_PARSING = re.compile(r"parsing error: (.+)")
+_CAUSE = re.compile(r"^ *= (?!note:|help:)(.+)$", re.MULTILINE)
 _TAB = 4  # columns that a tab takes in the compiler's frames
 _BARE = re.compile(r"(?:^|[\s'\"(])[^\s:]+:(\d+):(\d+)\b")
 
@@ -47,7 +51,7 @@ def explain(
         place = source_map.composed.place(own.span.begin)
         found, words, span = (place.line, place.column), own.words, own.span.end - own.span.begin
     else:
-        words, span = "the shader does not compile.", 1
+        words, span = f"the shader does not compile{_reason(compiler_text)}.", 1
     if found is not None:
         text, place = source_map.origin(*found)
         note = " This line was written by the composer." if place.file == COMPOSED else ""
@@ -56,7 +60,8 @@ def explain(
         text, place = entry
         note = " The compiler named no line; this is where the kernel begins."
     else:
-        return ShaderError(f"{kernel}: the shader does not compile.{_words(compiler_text)}")
+        words = f"the shader does not compile{_reason(compiler_text)}."
+        return ShaderError(f"{kernel}: {words}{_words(compiler_text)}")
     code = "does-not-compile" if own is None else own.code
     message = f"{kernel}: {pointed(text, place, words + note, span)}{_words(compiler_text)}"
     said = (("compiler", _once(compiler_text)),)
@@ -122,9 +127,18 @@ def _finding(
     return Finding(code, words, kernel, file, at, column, span, line, evidence)
 
 
+def _reason(compiler_text: str) -> str:
+    """Return the compiler's own reason behind a colon: what it names last, without its notes."""
+    text = _once(compiler_text)
+    found = _PARSING.search(text)
+    causes = [] if found is not None else _CAUSE.findall(text)
+    reason = causes[-1] if causes else "" if found is None else found[1]
+    return f": {reason.strip().rstrip('.')}" if reason.strip() else ""
+
+
 def _place(compiler_text: str, source_map: SourceMap) -> tuple[int, int] | None:
     """Return line and column in the composed text, the innermost place that the compiler marks."""
-    inner = _INNER.search(compiler_text)
+    inner = _INNER.search(compiler_text) or _LABEL.search(compiler_text)
     if inner is not None:
         line = int(inner.group(1))
         return line, _column(source_map.composed.line(line), len(inner.group(2)))

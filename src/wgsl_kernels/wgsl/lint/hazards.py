@@ -110,6 +110,10 @@ def _overflows(node: tree.Declaration, types: Types, constants: ConstantValues) 
                 if isinstance(value, tree.Literal) and _above(value.text, "f16"):
                     yield _overflow(value, "f16")
         elif isinstance(one, tree.Binary) and _is_infinite(one, constants):
+            if isinstance(constants.number_or_none(one.right), int):
+                words = "an integer divided by 0 does not compile. Write another divisor."
+                yield Remark("zero-divisor", words, one.span)
+                continue
             words = "a constant divided by 0 does not compile. Use wk_inf() or wk_nan()."
             yield Remark("literal-overflow", words, one.span)
 

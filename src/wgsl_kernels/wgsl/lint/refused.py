@@ -6,6 +6,8 @@ import bisect
 import difflib
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.lint.declarations import declaration_remarks
+from wgsl_kernels.wgsl.lint.misused import name_uses
 from wgsl_kernels.wgsl.lint.remarks import (
     Remark,
     builtin_named,
@@ -13,17 +15,22 @@ from wgsl_kernels.wgsl.lint.remarks import (
     functions_of,
     root_of,
 )
+from wgsl_kernels.wgsl.lint.statements import statement_remarks
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.kinds import (
     INTEGERS,
     Array,
+    Atomic,
     Matrix,
     Pointer,
     Reference,
     Scalar,
+    StructType,
     Vector,
+    scalar_of,
 )
 
 if TYPE_CHECKING:
@@ -50,6 +57,9 @@ _OF_FRAGMENTS = ("dpdx", "dpdy", "fwidth", "textureSample")
 def refusals(module: tree.Module, types: Types, names: Names) -> Iterator[Remark]:
     """Yield what a compute shader's compiler refuses, each with what to write."""
     constants = constants_of(module)
+    yield from statement_remarks(module, types, names, constants)
+    yield from declaration_remarks(module, names, constants)
+    yield from name_uses(module, types, names)
     for function in functions_of(module):
         yield from _parameters(function)
         assert isinstance(function.body, tree.CompoundStatement)
@@ -61,6 +71,11 @@ def refusals(module: tree.Module, types: Types, names: Names) -> Iterator[Remark
         for node in descendants(declaration):
             if isinstance(node, tree.Index):
                 yield from _outside(node, types, constants)
+                yield from _without_elements(node, types)
+            elif isinstance(node, tree.Binary) and node.operator in ("<<", ">>"):
+                yield from _shifted_out(node, types, constants)
+            elif isinstance(node, tree.ConstAssert):
+                yield from _asserted(node, constants)
             elif isinstance(node, (tree.Assign, tree.IncrementStatement)):
                 yield from _read_alone(node, types)
             elif isinstance(node, tree.Call) and node.callee.name not in own:
@@ -141,11 +156,44 @@ def _outside(node: tree.Index, types: Types, constants: ConstantValues) -> Itera
         base = base.store
     length = {Vector: "size", Matrix: "columns", Array: "count"}.get(type(base), "")
     size = getattr(base, length, None)
-    if index is None or not isinstance(size, int) or 0 <= index < size:
+    if index is None or not isinstance(size, int) or size < 1 or 0 <= index < size:
         return
     what = "columns" if isinstance(base, Matrix) else "elements"
     words = f"index {index:g} is outside of {base}, which has the {what} 0 to {size - 1}."
     yield Remark("does-not-compile", words, node.index.span)
+
+
+def _without_elements(node: tree.Index, types: Types) -> Iterator[Remark]:
+    """Yield what is indexed though it is one value."""
+    base = types.value_of(node.base)
+    if isinstance(base, (Scalar, Atomic, StructType)):
+        shown = spell(node.base, blank=" ")
+        remedy = f"Leave [{spell(node.index)}] out."
+        if isinstance(base, StructType):
+            remedy = "Write a dot and the name of a member."
+        words = f"{shown} is {base}, which has no elements. {remedy}"
+        yield Remark("wrong-type", words, node.base.span)
+
+
+def _shifted_out(node: tree.Binary, types: Types, constants: ConstantValues) -> Iterator[Remark]:
+    """Yield a shift by as many bits as the value has, or more."""
+    by, left = constants.number_or_none(node.right), types.value_of(node.left)
+    scalar = None if left is None else scalar_of(left)
+    if by is not None and by >= _BITS and isinstance(scalar, Scalar) and scalar.name in _OF_BITS:
+        words = f"{left} has {_BITS} bits, and is shifted by {by:g}. Shift by 0 to {_BITS - 1}."
+        yield Remark("does-not-compile", words, node.right.span)
+
+
+_BITS = 32
+_OF_BITS = ("i32", "u32")
+
+
+def _asserted(node: tree.ConstAssert, constants: ConstantValues) -> Iterator[Remark]:
+    """Yield an assertion that does not hold."""
+    if constants.holds(node.condition) is False:
+        shown = spell(node.condition, blank=" ")
+        words = f"this does not hold: {shown}. Change the constants that it is about."
+        yield Remark("does-not-compile", words, node.condition.span)
 
 
 def _read_alone(node: tree.Assign | tree.IncrementStatement, types: Types) -> Iterator[Remark]:

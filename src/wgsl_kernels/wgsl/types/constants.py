@@ -85,6 +85,14 @@ class ConstantValues:
         except NotConstantError:
             return None
 
+    def holds(self, node: tree.Expression) -> bool | None:
+        """Return whether a condition holds, None where that is not known or it is a number."""
+        try:
+            found = self._whole(node)
+        except (NotConstantError, RecursionError, ValueError, OverflowError):
+            return None
+        return bool(found.value) if isinstance(found, Known) and found.kind == "bool" else None
+
     def _whole(self, node: tree.Expression) -> Constant:
         try:
             found = self._value(node)
