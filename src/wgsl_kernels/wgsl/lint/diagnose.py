@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.lint.hazards import overflow_remarks
-from wgsl_kernels.wgsl.lint.mixtures import mixed
+from wgsl_kernels.wgsl.lint.mixtures import mixed, truth
 from wgsl_kernels.wgsl.lint.portability import name_remarks
 from wgsl_kernels.wgsl.lint.refused import refusals
 from wgsl_kernels.wgsl.lint.remarks import (
@@ -23,6 +24,7 @@ from wgsl_kernels.wgsl.names.spellings import remedy_for
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
@@ -30,6 +32,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     SCALARS,
     StructType,
     Vector,
+    concrete,
     conversion_rank,
     value_of,
 )
@@ -70,7 +73,17 @@ def diagnose(
     found += refusals(module, types, names)
     structs = [one for one in (*module.declarations, *others) if isinstance(one, tree.Struct)]
     found += _misfits(module, types, structs)
-    return sorted(found, key=_begin)
+    return sorted(map(_without_abstract, found), key=_begin)
+
+
+def _without_abstract(one: Remark) -> Remark:
+    """Return a remark that names the types of numbers without suffix in words."""
+    words = one.words
+    for name, said in (("Float", "a float"), ("Int", "an integer")):
+        words = words.replace(f"<Abstract{name}>", f"<{'f32' if name == 'Float' else 'i32'}>")
+        words = words.replace(f"takes no Abstract{name}", f"takes no {said.split()[1]} literal")
+        words = words.replace(f"Abstract{name}", f"{said} without suffix")
+    return one if words == one.words else replace(one, words=words)
 
 
 def _begin(one: Remark) -> int:
@@ -248,9 +261,10 @@ def _of_update(
         return None
     operator = node.operator[:-1]
     shown = text.text[node.value.begin : node.value.end]
-    words, is_right = mixed(operator, (left, right), ("", shown))
-    if not is_right:
-        words = f"{left} {operator} {right} has no meaning. Write {left}({shown})."
+    own = text.text[node.target.begin : node.target.end]
+    words, is_right = mixed(operator, (left, right), (own, shown))
+    if not is_right and operator in ("+", "-", "*", "/", "%"):
+        words = f"{left} {operator} {concrete(right)} has no meaning. Write {left}({shown})."
     return Remark("wrong-type", words, node.value.span)
 
 
@@ -282,5 +296,6 @@ def _of_condition(node: tree.Expression | None, types: Types) -> Remark | None:
     found = None if node is None else types.value_of(node)
     if node is None or found is None or found == BOOL:
         return None
-    words = f"a condition is a bool, and this is {found}. Compare it: != 0."
+    text = spell(bare(node), blank=" ")
+    words = f"a condition is a bool, and this is {concrete(found)}. {truth(found, text)}"
     return Remark("wrong-type", words, bare(node).span)

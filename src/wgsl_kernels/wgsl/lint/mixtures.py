@@ -6,9 +6,14 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.types.kinds import (
     BOOL,
+    F32,
     U32,
+    Array,
+    Matrix,
     Scalar,
+    StructType,
     Vector,
+    concrete,
     conversion_rank,
     scalar_of,
 )
@@ -18,21 +23,30 @@ if TYPE_CHECKING:
 
 
 def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tuple[str, bool]:
-    """Return what to say of ``left operator right``, and whether it is the right one's fault."""
-    left, right = types
+    """Return what to say of ``left operator right``, and whether it is the right one's fault.
+
+    A number without suffix is said to be what it would be alone: a float is f32.
+    """
+    left, right = concrete(types[0]), concrete(types[1])
     one, two = scalar_of(left), scalar_of(right)
     said = f"{left} {operator} {right} has no meaning."
     if not isinstance(one, Scalar) or not isinstance(two, Scalar):
-        return said, True
+        return f"{said}{_of_parts(left, right)}", True
+    if operator in ("&&", "||"):
+        is_right = left == BOOL
+        return f"{said} {truth(right if is_right else left, texts[is_right])}", is_right
     if BOOL in (one, two):
         if operator in ("+", "-", "*", "/"):
             is_right = two == BOOL
-            other = one if is_right else two
-            shown = texts[1] if is_right else texts[0]
-            return f"{said} Write select({other}(0), {other}(1), {shown}).", is_right
+            other = one if is_right and one != BOOL else two if two != BOOL else F32
+            return f"{said} Write select({other}(0), {other}(1), {texts[is_right]}).", is_right
         return said, True
-    if one == two and isinstance(left, Vector) and isinstance(right, Vector):
+    if operator in ("^", "&", "|", "<<", ">>") and "f" in one.name + two.name:
+        return _of_bits(said, operator, (one, two), texts)
+    if isinstance(left, Vector) and isinstance(right, Vector) and left.size != right.size:
         return f"{said} The vectors have {left.size} and {right.size} components.", True
+    if isinstance(left, Matrix) and isinstance(right, Vector):
+        said += f" The matrix has {left.columns} columns, and the vector {right.size} components."
     if one == two:  # of matrices
         return said, True
     if operator in ("<<", ">>"):
@@ -40,8 +54,8 @@ def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tu
         return f"{said} A shift is by a u32: write {by}({_bare(texts[1])}).", True
     if {one.name, two.name} == {"f16", "f32"}:
         is_right = two.name == "f32"
-        shown = texts[1] if is_right else texts[0]
-        return f"{said} Write T({shown}), and declare an attribute's field as T.", is_right
+        said += f" Write T({texts[is_right]}), and declare an attribute's field as T."
+        return said, is_right
     is_right = conversion_rank(two) <= conversion_rank(one)
     wanted, shown = (one, texts[1]) if is_right else (two, texts[0])
     target: Type = wanted
@@ -49,6 +63,46 @@ def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tu
     if isinstance(own, Vector):
         target = Vector(own.size, wanted)
     return f"{said} WGSL converts nothing by itself: write {target}({_bare(shown)}).", is_right
+
+
+def truth(type_: Type, text: str) -> str:
+    """Return what to write where a value of a type stands for a condition."""
+    if isinstance(type_, Vector) and type_.element == BOOL:
+        return f"Write all({_bare(text)}) or any({_bare(text)})."
+    if isinstance(type_, Vector):
+        return f"Write any({text} != {type_}())."
+    return f"Compare it: {text} != 0."
+
+
+def _of_parts(left: Type, right: Type) -> str:
+    """Return what to do with operands that are not numbers, or vectors and matrices of them."""
+    if isinstance(left, Array) or isinstance(right, Array):
+        return " Take an element, by its index."
+    is_struct = isinstance(left, StructType) or isinstance(right, StructType)
+    return " Take a member, behind a dot." if is_struct else ""
+
+
+def _of_bits(
+    said: str, operator: str, scalars: tuple[Scalar, Scalar], texts: tuple[str, str]
+) -> tuple[str, bool]:
+    """Return the same of an operator of bits that is given floats, which mean another one."""
+    left, right = (_bare(one) for one in texts)
+    first, second = scalars
+    is_right = "f" not in first.name
+    if operator == "^":
+        base = left if "f" in first.name else f"{second}({left})"
+        power = right if "f" in second.name else f"{first}({right})"
+        said += f" ^ is for bits of integers: for a power write pow({base}, {power})."
+        return said, is_right
+    if operator in ("&", "|"):
+        combined = f"{second if is_right else first}(u32({left}) {operator} u32({right}))"
+        words = f"{operator} is for bits of integers: write {combined}, or bitcast<u32>(value) for"
+        return f"{said} {words} the bits of a float.", is_right
+    if is_right:
+        return f"{said} A shift is by a u32: write u32({right}).", True
+    by = f"{'' if operator == '<<' else '-'}i32({right})"
+    words = f"A shift is of an integer: write ldexp({left}, {by}) for a product with a power of 2."
+    return f"{said} {words}", False
 
 
 def _bare(text: str) -> str:

@@ -110,8 +110,8 @@ def _clauses(node: tree.Switch, types: Types, constants: ConstantValues) -> Iter
             seen |= set() if value is None else {value}
             is_integer = isinstance(selector, Scalar) and selector.name in INTEGERS
             if is_integer and selector and type_ and not converts(type_, concrete(selector)):
-                words = f"the switch takes {selector}, and this case is {type_}. Write one of"
-                yield Remark("wrong-type", f"{words} that type, or without suffix.", one.span)
+                words = f"the switch takes {selector}, and this case is {type_}. Write an"
+                yield Remark("wrong-type", f"{words} integer of that type.", one.span)
     if not defaults:
         words = "a switch has a default, which this one lacks. Add default { } as the last."
         yield Remark("does-not-compile", words, Span(node.begin, node.begin + len("switch")))

@@ -198,6 +198,7 @@ class ExpressionTypes:
         if node.operator != "*":
             if value is not None and not takes_prefix(node.operator, value):
                 self.problem(f"{node.operator} takes no {value}.", node.operand.begin)
+                return BOOL if node.operator == "!" else value
             return value
         if not isinstance(value, Pointer):
             return None
