@@ -118,6 +118,22 @@ def test_the_message_has_the_line_of_the_loop(ended: bool) -> None:
         wk.run("LongLoop", wk.tensor([100000.0])).numpy()
 
 
+def test_a_loop_that_may_not_end_is_named_before_those_that_do(ended: bool) -> None:
+    loops = f"{LOOPS['for']}\n  n = 0u;\n  {LOOPS['for']}\n  n = 0u;\n  {LOOPS['loop']}"
+    _register(FREE.replace("LOOP", loops))
+    if not ended:
+        assert wk.run("LongLoop", wk.tensor([120000.0])).tolist() == [120000.0]
+        return
+
+    with pytest.raises(wk.KernelFault, match="Either it does not end") as caught:
+        wk.run("LongLoop", wk.tensor([120000.0])).numpy()
+
+    said, line, *_ = str(caught.value).split("\n")
+    assert line.strip().startswith("loop {")
+    first, second = (int(at.split(":")[1]) for at in said.split("Others are at ")[1].split(", "))
+    assert first < second
+
+
 @pytest.mark.parametrize("fusion", ["never", "always"])
 def test_each_element_of_a_map_has_all_rounds(fusion: Any) -> None:
     _register(MAP)

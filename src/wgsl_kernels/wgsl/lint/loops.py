@@ -166,12 +166,20 @@ class LoopCounter:
             if name not in self._turns:
                 self._count_function(name)
 
-    def loops_above(self, most: int) -> Iterator[int]:
-        """Yield where loops are that turn more often; inner ones in place of those around them."""
-        if max(self._turns.values(), default=0) > most:
-            for function in self._functions.values():
-                for one in self._long(function.body, most, 1):
-                    yield head_of(one).begin
+    def loops_above(self, most: int) -> list[tuple[bool, int]]:
+        """Return the loops that turn more often; inner ones in place of those around them.
+
+        Each is whether its rounds are counted, as those of ``for (var i = a; i < b; i++)`` are,
+        and where it begins. Those that nothing counts come first, since they may not end.
+        """
+        if max(self._turns.values(), default=0) <= most:
+            return []
+        found = [
+            (counted_by(one, self._constants) is not None, head_of(one).begin)
+            for function in self._functions.values()
+            for one in self._long(function.body, most, 1)
+        ]
+        return sorted(found)
 
     def _count_function(self, name: str) -> None:
         """Count a function after those that it calls; WGSL has no recursion."""

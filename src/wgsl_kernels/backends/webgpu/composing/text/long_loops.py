@@ -8,6 +8,7 @@ rounds, whose number no compiler knows, then has one.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from wgsl_kernels.backends.webgpu.modules.files import is_ours
@@ -36,15 +37,20 @@ _UNROLLED = 8
 
 
 def long_loops(source: Source, form: Form) -> list[tuple[Text, Place]]:
-    """Return where the author's loops are, of a kernel in some form, that an adapter may end."""
+    """Return where the author's loops are, of a kernel in some form, that an adapter may end.
+
+    Those that may not end by themselves come first.
+    """
     most = _ROUNDS.get(form, _UNROLLED)
     texts = [file.text for file in source.files if not is_ours(file.text.file)]
-    found = [text.origin(begin) for text in texts for begin in _loops_above(text, most)]
+    loops = [(counted, text, at) for text in texts for counted, at in _loops_above(text, most)]
+    loops.sort(key=itemgetter(0))
+    found = [text.origin(at) for _, text, at in loops]
     return [one for one in found if not is_ours(one[1].file)]  # ours are cut to size
 
 
 @once_per_text
-def _loops_above(text: Text, most: int) -> tuple[int, ...]:
+def _loops_above(text: Text, most: int) -> tuple[tuple[bool, int], ...]:
     return tuple(LoopCounter(parse(text)).loops_above(most))
 
 
@@ -64,7 +70,8 @@ def what_ended(kernel: str, loops: Sequence[tuple[Text, Place]]) -> Finding:
         more = f" Others are at {', '.join(one.label for _, one in others[:3])}."
     words = (
         f"the adapter has ended {what}, and values are wrong: the loops of an invocation turn "
-        f"{BUDGET} times at most, all together. Spread the work over more invocations.{more}"
+        f"{BUDGET} times at most, all together. Either it does not end, and needs a condition that "
+        f"its rounds come to, or the work is to be spread over more invocations.{more}"
     )
     line = text.line(place.line)
     span = len(line[place.column - 1 :].partition(" ")[0])
