@@ -105,6 +105,17 @@ def test_a_kernel_without_samples_is_a_warning(tmp_path: Path) -> None:
     assert run("check", tmp_path / "tinted.py", "--strict").exit_code == 1
 
 
+def test_a_file_that_stops_before_its_samples_is_not_warned_of_having_none(tmp_path: Path) -> None:
+    text = (
+        'import wgsl_kernels as wk\nwk.wgsl_kernel("Bare", "fn op(x: T) -> T {\\n return x;\\n}")\n'
+        "wk.nothing_here()\n"
+    )
+
+    found = json.loads(run("check", written(tmp_path, text), "--json").output)["findings"]
+
+    assert [one["code"] for one in found] == ["file-failed"]
+
+
 def test_a_shader_file_is_looked_through_without_a_device(tmp_path: Path) -> None:
     file = tmp_path / "own.wgsl"
     file.write_text("fn op(x: T) -> T {\n  if (x > T(0)) {\n    return x;\n  }\n}\n")

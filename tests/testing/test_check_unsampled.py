@@ -114,3 +114,15 @@ def test_a_kernel_that_no_made_up_call_fits_is_looked_through_as_text(tmp_path: 
     text = in_python(WRONG["non-uniform-barrier"]).replace("len(x.shape) != 2", "True")
 
     assert [code for code, _ in codes(written(tmp_path, text))] == ["non-uniform-barrier"]
+
+
+def test_a_template_alone_is_not_told_that_nothing_chooses_its_constants(tmp_path: Path) -> None:
+    """The Python beside it does; of a map nothing can."""
+    text = RIGHT.replace("\n@compute", "\nconst GROUP = 64u; // @tune 32 64\n\n@compute")
+    file = tmp_path / "template.wesl"
+    file.write_text(text.replace("@workgroup_size(64)", "@workgroup_size(GROUP)"))
+    op = tmp_path / "map.wesl"
+    op.write_text("const TWO = 2; // @tune 2 4\n\nfn op(x: T) -> T {\n  return x * T(TWO);\n}\n")
+
+    assert run("check", file, "--strict").exit_code == 0
+    assert "[unread-mark]" in run("check", op, "--strict").output

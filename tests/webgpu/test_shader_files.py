@@ -160,6 +160,24 @@ def test_a_kernels_file_is_no_link_to_what_is_no_shader(outside: Path) -> None:
         assert "root:" not in str(caught.value)
 
 
+def test_a_file_outside_of_the_folder_of_its_package_is_told_where_that_is(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "wesl.toml").write_text('[package]\nroot = "shaders"\n')
+    for folder in ("shaders", "other"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "other" / "m.wesl").write_text("fn f(x: f32) -> f32 { return x; }\n")
+    kernel = tmp_path / "other" / "k.wesl"
+    root = tmp_path / "shaders"
+
+    kernel.write_text('#include "m.wesl"\nfn op(x: f32) -> f32 { return f(x); }\n')
+    said = _refusal(kernel)
+    assert "write 'import package::m::f;' in its place." in said
+    assert f"m.wesl is not in the package's folder {root}; move it there." in said
+
+    kernel.write_text("import package::m::f;\nfn op(x: f32) -> f32 { return f(x); }\n")
+    assert f"no module package::m. Its package is the folder {root}." in _refusal(kernel)
+
+
 def test_a_module_that_no_file_can_have_is_missing(outside: Path) -> None:
     kernel = outside / "k.wesl"
     kernel.write_text(f"import package::{'k' * 500}::f;\nfn op(x: T) -> T {{ return f(x); }}\n")

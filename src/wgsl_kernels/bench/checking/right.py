@@ -128,6 +128,8 @@ def judged(
     else:
         words = f"got {wrong.got}, expected {wrong.expected} at {list(wrong.index)}."
         words += leeway.UNKNOWN if code == "unknown-bound" else ""
+    is_unwritten = backend == "webgpu" and safe.shows_poison(run.found, wrong.index)
+    words += safe.UNWRITTEN if is_unwritten else ""
     may_cancel = code == "wrong-nonfinite" and not subject.is_map
     if may_cancel and leeway.is_of_infinities(held):
         code, words = "nan-of-infinities", f"{words} {_CANCELS}"
@@ -149,7 +151,8 @@ def judged(
             else ()
         ),
     )
-    return [subject.finding(code, words, evidence=evidence)]
+    said = subject.finding(code, words, evidence=evidence)
+    return [subject.at_write(said) if is_unwritten else said]
 
 
 def _beyond_adapter(subject: Subject, case: Case, code: str, ended: Finding) -> list[Finding]:

@@ -23,7 +23,7 @@ from wgsl_kernels.testing.inputs import call_of, tensors_for
 from wgsl_kernels.wgsl.syntax.parser import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from wgsl_kernels.backends.webgpu.devices.device import Device
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 POISONS = (0x7FC0DEAD, 0)
 """What new memory holds: a NaN as a float and a large number as an integer; and zeros."""
+UNWRITTEN = " Nothing has written there. Write every element of the output, or pass init=."
 
 
 def _device() -> Device:
@@ -105,8 +106,21 @@ def undefined(subject: Subject, case: Case) -> list[Finding]:
             f"output {number} at {list(at)} depends on what memory held before, as do {count} of "
             f"{same.size} elements{cause}"
         )
-        return [subject.finding("never-written", words, evidence=(("case", case.id),))]
+        found = subject.finding("never-written", words, evidence=(("case", case.id),))
+        return [subject.at_write(found)]
     return [subject.finding("odd-bool", one, evidence=(("case", case.id),)) for one in odd[:1]]
+
+
+def shows_poison(outputs: Iterable[tuple[object, Array]], index: tuple[int, ...]) -> bool:
+    """Say whether an element of a result is what new memory held: nobody has written it."""
+    for _, values in outputs:
+        if values.ndim != len(index) or values.dtype.itemsize != 4:
+            continue
+        if all(at < size for at, size in zip(index, values.shape, strict=True)):
+            word = values[tuple([slice(at, at + 1) for at in index])].reshape(1).view(np.uint32)
+            if int(word[0]) == POISONS[0]:
+                return True
+    return False
 
 
 def _cause(subject: Subject, case: Case) -> str:

@@ -27,6 +27,7 @@ from wgsl_kernels.engine.registry.signature import find_signature
 from wgsl_kernels.testing.inputs import arrays_for, tensors_for
 from wgsl_kernels.wgsl.errors.findings import Finding
 from wgsl_kernels.wgsl.errors.placed import placed_finding
+from wgsl_kernels.wgsl.lint.remarks import root_of
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.constants import ConstantValues
@@ -180,6 +181,28 @@ class Subject:
     ) -> Finding:
         """Return a finding about part of a composed text; its place is the author's."""
         return Finding(code, words, self.name, *module.composed.authors_place(span), **facts)
+
+    def at_write(self, finding: Finding) -> Finding:
+        """Return a finding about the output at the first place where the author's loop writes."""
+        written = [one for one in self._text[0] if self._writes(one)] if self.has_own_loop else []
+        if self.shader is None or not written:
+            return finding
+        node, text = min(written, key=lambda one: one.begin), self.shader.source.own.text
+        place, width = text.place(node.begin), node.end - node.begin
+        return replace(
+            finding, file=place.file, line=place.line, column=place.column, span=width,
+            source=text.line(place.line),
+        )  # fmt: skip
+
+    def _writes(self, node: tree.Node) -> bool:
+        """Say whether a node of the author's own file is what writes to an output."""
+        if isinstance(node, tree.Call):
+            return node.callee.name.startswith(("store_", "store4_"))
+        root = root_of(node.target) if isinstance(node, tree.Assign) and node.target else None
+        assert self.shader is not None
+        variables = self.shader.source.own.module.variables
+        one = None if root is None else variables.get(root.name)
+        return one is not None and (one.space, one.access) == ("storage", "read_write")
 
     def is_own(self, file: str) -> bool:
         """Say whether a file is the author's, not one of the package that others share."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.backends.webgpu.composing.text.params import FIELD
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel, kernel_of
 from wgsl_kernels.backends.webgpu.modules.files import shaders_folder
+from wgsl_kernels.backends.webgpu.modules.source import load_file
 from wgsl_kernels.bench.checking.compiles import compile_findings
 from wgsl_kernels.bench.checking.portable import lint_findings
 from wgsl_kernels.bench.checking.representatives import representatives, with_signature
@@ -22,6 +23,7 @@ from wgsl_kernels.testing.report import Report, Row
 from wgsl_kernels.wgsl.errors.errors import REFUSED
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
 from wgsl_kernels.wgsl.errors.notebook import shown_file
+from wgsl_kernels.wgsl.lint.marks import UNCHOSEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.errors.findings import Finding
 
 _FROM_PYTHON = frozenset({"unknown-field", "no-kernel"})
-"""What a file by itself may lack: the Python beside it gives it."""
+"""What a file by itself may lack: the Python beside it gives it, and chooses its constants."""
 
 
 def check_unsampled(name: str, sections: Sequence[Section] = SECTIONS) -> Report:
@@ -71,12 +73,13 @@ def file_findings(path: Path) -> list[Finding]:
             compiled = _findings(name)
     except WgslKernelsError:  # it is no kernel by itself
         return found
+    is_module = any(one.is_entry for one in load_file(path.resolve()).functions.values())
     known = {(one.code, one.file, one.line) for one in found}
     own = str(path.resolve())
     named = [
         replace(one, kernel="", file=str(path) if one.file == own else shown_file(one.file))
         for one in compiled
-        if one.code not in _FROM_PYTHON
+        if one.code not in _FROM_PYTHON and not (is_module and one.words.startswith(UNCHOSEN))
     ]
     return [*found, *(one for one in named if (one.code, one.file, one.line) not in known)]
 

@@ -170,7 +170,7 @@ class Project:
         """Refuse to import all names of a module that is not there, or not made for that."""
         unit = self.unit(module)
         if unit is None:
-            raise _NowhereError(self._missing(module))
+            raise _NowhereError(self.missing(module))
         if module.package in (path.package, CONSTANTS):
             return
         for is_refused, rule, why in (
@@ -192,7 +192,7 @@ class Project:
         module = self._absolute(path, segments[:-1], segments[-1])
         unit = self.unit(module)
         if unit is None:
-            raise _NowhereError(self._missing(module))
+            raise _NowhereError(self.missing(module))
         name = segments[-1]
         found = self._member(path, module, name, seen)
         if found is None:
@@ -267,7 +267,8 @@ class Project:
                 return f" Did you mean '{one}::{name}'?"
         return ""
 
-    def _missing(self, module: ModulePath) -> str:
+    def missing(self, module: ModulePath) -> str:
+        """Return what to say of a module that is not there."""
         there = [str(one) for one in self.texts if one.package == module.package and one != module]
         return f"there is no module {module}.{_near(str(module), there)}"
 

@@ -21,6 +21,8 @@ _LABELLED = re.compile(r"\bwk_print")
 _CHOICE = re.compile(r"//[ \t]*(@(?:tune\b|given\b(?=[ \t]+(?:-?[0-9]|true\b|false\b))))")
 """A mark of a configuration constant; behind ``@given`` a comment may say anything else."""
 _NEAR = 0.75
+UNCHOSEN = "nothing chooses what is behind"
+"""How is said that a mark is for a function with full control, which may be in another file."""
 
 
 def misspelt_marks(text: Text) -> Iterator[Remark]:
@@ -39,8 +41,5 @@ def misspelt_marks(text: Text) -> Iterator[Remark]:
 def marks_of_choices(text: Text) -> Iterator[Remark]:
     """Yield the marks of values among which something is to choose."""
     for found in _CHOICE.finditer(text.text):
-        words = (
-            f"nothing chooses what is behind {found[1]} here. A function with full control does, "
-            "by gpu.configure."
-        )
+        words = f"{UNCHOSEN} {found[1]} here. A function with full control does, by gpu.configure."
         yield Remark("unread-mark", words, Span(found.start(1), found.end(1)))

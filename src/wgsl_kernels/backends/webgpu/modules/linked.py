@@ -120,6 +120,12 @@ class _KernelProject(Project):
         said, mark, hint = super().no_package(name).partition(". Pass it in packages=.")
         return f"{said}. Name its folder with wgsl_kernels.shader_package.{hint if mark else ''}"
 
+    def missing(self, module: ModulePath) -> str:
+        """Return what to say of a module that is not there: also where it would be."""
+        folder = None if self.package is None else self.package.packages.get(module.package)
+        said = super().missing(module)
+        return said if folder is None else f"{said} Its package is the folder {folder}."
+
 
 @dataclass(frozen=True, slots=True)
 class _Link:

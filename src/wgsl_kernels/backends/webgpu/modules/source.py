@@ -93,7 +93,16 @@ def refuse_include(file: Names, folder: Path) -> NoReturn:
     module, names = next(_found(file, folder, given), ("package::module", ()))
     what = names[0] if len(names) == 1 else f"{{{', '.join(names)}}}" if names else "name"
     message = f"#include is not known; write 'import {module}{SEPARATOR}{what};' in its place."
+    root = package_of(folder).folder
+    if is_there(folder / given) and not (folder / given).is_relative_to(root):
+        message += f" {given} is not in the package's folder {root}; move it there."
     raise ShaderError(file.text.point(message, include.span.begin))
+
+
+def _without_ending(segments: tuple[str, ...]) -> tuple[str, ...]:
+    """Return a path within a package, without the ending that a file outside of it keeps."""
+    *above, last = segments
+    return (*above, last.partition(".")[0])
 
 
 def _found(file: Names, folder: Path, given: str) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -103,7 +112,7 @@ def _found(file: Names, folder: Path, given: str) -> Iterator[tuple[str, tuple[s
     library = given.replace("include/", "lib/").removesuffix(".wgsl")
     named = named_folders().get(first)
     tried = {
-        "::".join(("package", *package.segments(folder / given))): folder / given,
+        "::".join(("package", *_without_ending(package.segments(folder / given)))): folder / given,
         "::".join((OURS, *library.split("/"))): shaders_folder() / f"{library}.wesl",
     }
     if named is not None:
