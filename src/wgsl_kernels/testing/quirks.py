@@ -41,6 +41,13 @@ fn swapped(value: i32) -> i32 {
   return found;
 }
 
+fn rounds_clamped() -> i32 {
+  for (var j = 0; j < 3; j++) {
+    if (clamp(j, -20, 20) != j) { return 1; }
+  }
+  return 0;
+}
+
 @compute @workgroup_size(1)
 fn main(@builtin(workgroup_id) group: vec3<u32>) {
   let a = x[0];
@@ -60,7 +67,8 @@ class Quirk:
         adapter: Part of the adapter's name that has it; empty for any.
         backend: The graphics interface: ``Vulkan``, ``OpenGL``, …; empty for any.
         expression: WGSL of type i32, over the i32 values ``a`` and ``b``; ``swapped(a)`` puts a
-            value into workgroup memory and gives what was there.
+            value into workgroup memory and gives what was there; ``rounds_clamped()`` is 1 where a
+            counter of 0 to 2 is not what it is clamped to -20 to 20.
         a: The first value.
         b: The second value.
         wrong: What comes out, the largest of all workgroups' values.
@@ -120,6 +128,18 @@ QUIRKS = (
         right=0,
         link="https://www.w3.org/TR/WGSL/#address-space-workgroup",
         groups=64,
+    ),
+    Quirk(
+        since="2026-11-28",
+        what="a counter differs from itself within its bounds",
+        adapter="llvmpipe",
+        backend="",
+        expression="rounds_clamped()",
+        a=0,
+        b=0,
+        wrong=1,
+        right=0,
+        link="https://www.w3.org/TR/WGSL/#clamp",
     ),
     _mesa("7 / 0 is not 7", "a / b", 7, 0, 0, 7, _DIVISION),
     _mesa("7 % 0 is not 0", "a % b", 7, 0, -1, 0, _DIVISION),
