@@ -491,25 +491,3 @@ def test_a_check_warns_of_no_numbers_that_a_cpu_kernel_makes_of_others(
     check_kernel("Logs", [Sample("Logs", f, ((3, 4),))], rows_only=True)
 
     assert [str(one.message) for one in recwarn.list] == []
-
-
-def test_an_element_that_nothing_writes_is_told_where_the_loop_writes() -> None:
-    text = (
-        HEAD.replace(", x_shape: vec2<u32>", "")
-        + """
-@compute @workgroup_size(64)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let i = id.x + id.y * groups.x * 64u;
-  if (i + 1u < params.x_size) { y[i] = x[i]; }
-}
-"""
-    )
-    f = registered("Part", lambda x: x, text, lambda x, /: x.like(), dtypes=("float32",))
-    sample = Sample("Part", f, ((20,),))
-
-    report = check_kernel("Part", [sample], sections=("right", "safe"))
-
-    assert {"wrong-values", "never-written"} <= codes(report)
-    for found in (one for one in report.findings if one.severity == "error"):
-        assert "Write every element of the output, or pass init=." in found.words
-        assert found.source[found.column - 1 :].startswith("y[i] = x[i]")
