@@ -61,6 +61,8 @@ CASES = [
     ("let y = x ^ 2.0;", "x ^", "write pow(x, 2.0)."),
     ("let y = i32(x) ^ 2.0;", "2.0", "write pow(f32(i32(x)), 2.0)."),
     ("let y = x & 1.0;", "x &", "write f32(u32(x) & u32(1.0)), or bitcast<u32>(value)"),
+    ("let y = vec2(x) ^ 2.0;", "vec2", "write pow(vec2(x), vec2<f32>(2.0))."),
+    ("let y = vec2(x) | vec2(1u);", "vec2", "write vec2<f32>(vec2<u32>(vec2(x)) | vec2<u32>("),
     ("let y = x << 1u;", "x <", "write ldexp(x, i32(1u)) for a product with a power of 2"),
     ("var y = x; y >>= 1u;", "1u", "write ldexp(y, -i32(1u))"),
     ("if (vec2(x) < vec2(1.0)) { }", "vec2(x)", "Write all(vec2(x) < vec2(1.0)) or any("),

@@ -196,11 +196,13 @@ class Subject:
 
     def _writes(self, node: tree.Node) -> bool:
         """Say whether a node of the author's own file is what writes to an output."""
-        if isinstance(node, tree.Call):
-            return node.callee.name.startswith(("store_", "store4_"))
-        root = root_of(node.target) if isinstance(node, tree.Assign) and node.target else None
         assert self.shader is not None
-        variables = self.shader.source.own.module.variables
+        module = self.shader.source.own.module
+        if isinstance(node, tree.Call):
+            name = node.callee.name
+            return name.startswith(("store_", "store4_")) and name not in module.functions
+        root = root_of(node.target) if isinstance(node, tree.Assign) and node.target else None
+        variables = module.variables
         one = None if root is None else variables.get(root.name)
         return one is not None and (one.space, one.access) == ("storage", "read_write")
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from wgsl_kernels.wgsl.types.kinds import (
     BOOL,
     F32,
+    FLOATS,
+    I32,
     U32,
     Array,
     Matrix,
@@ -16,6 +18,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     concrete,
     conversion_rank,
     scalar_of,
+    with_scalar,
 )
 
 if TYPE_CHECKING:
@@ -41,8 +44,8 @@ def mixed(operator: str, types: tuple[Type, Type], texts: tuple[str, str]) -> tu
             other = one if is_right and one != BOOL else two if two != BOOL else F32
             return f"{said} Write select({other}(0), {other}(1), {texts[is_right]}).", is_right
         return said, True
-    if operator in ("^", "&", "|", "<<", ">>") and "f" in one.name + two.name:
-        return _of_bits(said, operator, (one, two), texts)
+    if operator in ("^", "&", "|", "<<", ">>") and {one.name, two.name} & FLOATS:
+        return _of_bits(said, operator, (left, right), texts)
     if isinstance(left, Vector) and isinstance(right, Vector) and left.size != right.size:
         return f"{said} The vectors have {left.size} and {right.size} components.", True
     if isinstance(left, Matrix) and isinstance(right, Vector):
@@ -83,26 +86,37 @@ def _of_parts(left: Type, right: Type) -> str:
 
 
 def _of_bits(
-    said: str, operator: str, scalars: tuple[Scalar, Scalar], texts: tuple[str, str]
+    said: str, operator: str, types: tuple[Type, Type], texts: tuple[str, str]
 ) -> tuple[str, bool]:
     """Return the same of an operator of bits that is given floats, which mean another one."""
-    left, right = (_bare(one) for one in texts)
-    first, second = scalars
-    is_right = "f" not in first.name
+    one, two = (_bare(text) for text in texts)
+    left, right = types
+    is_right, is_float = not _is_float(left), _is_float(right)
     if operator == "^":
-        base = left if "f" in first.name else f"{second}({left})"
-        power = right if "f" in second.name else f"{first}({right})"
+        base = one if not is_right else f"{with_scalar(left, F32)}({one})"
+        is_power = is_float and (isinstance(left, Vector) == isinstance(right, Vector))
+        power = two if is_power else f"{_like(left, right, F32)}({two})"
         said += f" ^ is for bits of integers: for a power write pow({base}, {power})."
         return said, is_right
     if operator in ("&", "|"):
-        combined = f"{second if is_right else first}(u32({left}) {operator} u32({right}))"
-        words = f"{operator} is for bits of integers: write {combined}, or bitcast<u32>(value) for"
-        return f"{said} {words} the bits of a float.", is_right
+        pair = f"{with_scalar(left, U32)}({one}) {operator} {with_scalar(right, U32)}({two})"
+        words = f"{operator} is for bits of integers: write {_like(left, right, F32)}({pair}), or"
+        return f"{said} {words} bitcast<u32>(value) for the bits of a float.", is_right
     if is_right:
-        return f"{said} A shift is by a u32: write u32({right}).", True
-    by = f"{'' if operator == '<<' else '-'}i32({right})"
-    words = f"A shift is of an integer: write ldexp({left}, {by}) for a product with a power of 2."
+        return f"{said} A shift is by a u32: write {with_scalar(left, U32)}({two}).", True
+    by = f"{'' if operator == '<<' else '-'}{_like(left, right, I32)}({two})"
+    words = f"A shift is of an integer: write ldexp({one}, {by}) for a product with a power of 2."
     return f"{said} {words}", False
+
+
+def _is_float(type_: Type) -> bool:
+    scalar = scalar_of(type_)
+    return isinstance(scalar, Scalar) and scalar.name in FLOATS
+
+
+def _like(left: Type, right: Type, scalar: Scalar) -> Type:
+    """Return the type of what an operator makes of two operands, with other scalars."""
+    return with_scalar(right if isinstance(right, Vector) else left, scalar)
 
 
 def _bare(text: str) -> str:

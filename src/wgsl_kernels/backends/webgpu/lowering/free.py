@@ -182,7 +182,7 @@ def starts(call: ShaderCall) -> dict[int, Words]:
 
 def _grid(composed: Composed, invocations: int) -> Grid:
     x, y, z = composed.workgroup_size
-    return fold(-(-invocations // (x * y * z)))
+    return fold(-(-invocations // max(1, x * y * z)))  # a size of 0 the compiler refuses
 
 
 def _program(

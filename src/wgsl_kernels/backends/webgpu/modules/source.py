@@ -102,7 +102,7 @@ def refuse_include(file: Names, folder: Path) -> NoReturn:
 def _without_ending(segments: tuple[str, ...]) -> tuple[str, ...]:
     """Return a path within a package, without the ending that a file outside of it keeps."""
     *above, last = segments
-    return (*above, last.partition(".")[0])
+    return (*above, last.removesuffix(".wgsl").removesuffix(".wesl"))
 
 
 def _found(file: Names, folder: Path, given: str) -> Iterator[tuple[str, tuple[str, ...]]]:
