@@ -87,7 +87,8 @@ class _Uniformity:
                 found[self.declared[one.ident.begin]] = f"{name} is each invocation's own"
         for parameter in (one for each in self.functions.values() for one in each.parameters):
             space, *others = self.pointed(parameter)
-            if space in ("private", "workgroup") or "read_write" in others:
+            is_written = space == "storage" and "read_write" in others
+            if space in ("private", "workgroup") or is_written:
                 why = f"{parameter.name} points to {space} memory"
                 found[self.declared[parameter.ident.begin]] = why
         return found
