@@ -364,8 +364,10 @@ def test_of_several_loops_the_one_that_does_not_end_is_told() -> None:
     assert (found.code, found.source.strip()[:24]) == ("runaway-loop", "for (var step = 32u; ste")
     driver: Any = find_driver("webgpu")
     if driver.open().policy.ends_loops:
-        report = check_kernel("Tried", [sample], sections=("right",))
-        assert [one.place for one in report.findings] == [found.place]
+        places = [o.place for o in check_kernel("Tried", [sample], sections=("right",)).findings]
+        assert found.place in places
+        if driver.open().info.backend == "Vulkan":  # OpenGL's drops what is behind an endless loop
+            assert places == [found.place]
 
 
 def test_a_text_that_is_not_derived_is_shown_at_its_line() -> None:
