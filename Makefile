@@ -9,8 +9,10 @@ WORKERS ?= 2
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 DEMO ?= examples/digits/run.py
-# The ways to run the whole suite; each is a target `test-mode-<name>` below. The last two try the kernels
-# alone: lowered as for any browser, and with another driver, where Debian's chromium-common can be had.
+# The ways to run the whole suite; each is a target `test-mode-<name>` below. The first leaves nothing out: each
+# row runs in each layout and in every test, and so do all mutants of kernels; the others draw as `make test` does.
+# The last two try the kernels alone: lowered as for any browser, and with another driver, where Debian's
+# chromium-common can be had.
 MODES ?= adapter-limits default-limits opengl unfused fused captured portable swiftshader
 
 export PATH := $(CURDIR)/$(VENV)/bin:$(PATH)
@@ -71,10 +73,10 @@ test: $(SETUP) ## The whole suite, each sample in the default mode, every second
 	$(PYTEST)
 
 .PHONY: test-modes
-test-modes: export WGSL_KERNELS_TEST_MODES := all
 test-modes: $(MODES:%=test-mode-%) ## The whole suite in every mode
 
 .PHONY: $(MODES:%=test-mode-%)
+test-mode-adapter-limits: export WGSL_KERNELS_TEST_MODES := all
 test-mode-adapter-limits: $(SETUP)
 	$(PYTEST)
 

@@ -3,6 +3,7 @@
 import gc
 import os
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.sharing import pytest_xdist_make_scheduler as pytest_xdist_make_sched
 from wgsl_kernels.backends.webgpu.adapter import policy
 from wgsl_kernels.backends.webgpu.composing.text import composed
 from wgsl_kernels.backends.webgpu.devices import device as device_module
-from wgsl_kernels.engine.drivers.backends import find_driver
+from wgsl_kernels.engine.drivers.backends import find_driver, use_backend
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.registry import registry
@@ -63,9 +64,12 @@ def auto_fusion() -> Iterator[None]:
 
 @pytest.fixture
 def halves_anywhere() -> Iterator[None]:
-    """Have float16 live on cpu, without a warning, where the adapter has none."""
+    """Have float16 on cpu, without a warning, and cpu active, where the adapter has none."""
     has_halves = find_driver("webgpu").supports("float16")
-    with config.using(fallback=config.fallback if has_halves else "silent"):
+    with (
+        config.using(fallback=config.fallback if has_halves else "silent"),
+        nullcontext() if has_halves else use_backend("cpu"),
+    ):
         yield
 
 

@@ -70,7 +70,7 @@ def draw_difference(axes: Axes, found: Findings) -> None:
     axes.plot(ends, most, "o-", color=WRONG, markersize=4, label="any variable, at most")
     axes.set(xlabel="step", ylabel="|webgpu - cpu|", yscale="log")
     axes.grid(axis="y")
-    axes.legend(loc="upper left")
+    axes.legend(loc="lower right")
 
 
 def draw_predictions(axes: Axes, found: Findings, most: int = 10_000) -> None:

@@ -103,7 +103,7 @@ def test_without_an_adapter_the_cpu_trains_alone_and_the_demo_says_so() -> None:
 
 
 def test_too_little_training_fails_and_says_what_was_wanted() -> None:
-    arguments = ("--epochs", "1", "--batch", "1024", "--output", str(folder() / "weak.html"))
+    arguments = ("--epochs", "1", "--output", str(folder() / "weak.html"))
     done = subprocess.run(
         [sys.executable, "-W", "error", str(EXAMPLES / "digits/run.py"), *arguments],
         env={**os.environ, **NO_DRIVERS},

@@ -102,6 +102,7 @@ def test_types_are_held_to_the_schemas(bad: onnx.NodeProto, words: str) -> None:
         wk.onnx.load(model([bad], INPUTS, {"y": (FLOAT, None)}))
 
 
+@pytest.mark.usefixtures("halves_anywhere")
 def test_types_reach_the_graphs_of_nodes() -> None:
     body = helper.make_graph(
         [node("Add", ["s", "e"], ["t"]), node("Identity", ["t"], ["u"])], "body",

@@ -302,6 +302,7 @@ def test_operators_have_inputs_of_one_dtype_where_a_kernel_promotes_its_own(tmp_
     assert count > 500
 
 
+@pytest.mark.usefixtures("halves_anywhere")
 @pytest.mark.parametrize("wide", ["query", "key", "value"])
 def test_attention_in_two_dtypes_gives_in_onnx_runtime_what_it_gives_here(
     wide: str, tmp_path: Path

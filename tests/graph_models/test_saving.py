@@ -76,6 +76,7 @@ def _digamma(x: Any) -> Any:
         (lambda x: {"y": x}, {"x": ONES.astype(np.uint8)}, wk.DTypeError, "input 'x' is uint8"),
     ],
 )
+@pytest.mark.usefixtures("halves_anywhere")
 def test_what_cannot_be_saved_says_why_before_anything_is_written(
     f: Any, inputs: Any, error: Any, words: str, tmp_path: Path
 ) -> None:

@@ -100,6 +100,52 @@ def test_narrow_floats_become_those_of_the_variable(dtype: Any, tmp_path: Path) 
     assert layer.weight.tolist() == [[0.5, 1.25]]
 
 
+@pytest.mark.parametrize(
+    ("given", "dtype", "number"),
+    [
+        (np.array([1 + 2j], np.complex64), "float32", r"\(1\+2j\) of complex64"),
+        (np.array([1, 2**40]), "int32", "1099511627776 of int64"),
+        (np.array([2**53 + 1]), "float32", "9007199254740993 of int64"),
+        (np.array([-1e300]), "float32", r"-1e\+300 of float64"),
+        (np.array([7e4], np.float32), "float16", "70000.0 of float32"),
+        (np.array([np.nan]), "int32", "nan of float64"),
+        (np.array([300]), "uint8", "300 of int64"),
+        (np.array([2]), "bool", "2 of int64"),
+    ],
+)
+def test_values_that_a_variable_cannot_hold_are_refused(
+    given: Any, dtype: Any, number: str, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "weights.npz", first=np.ones(1, np.float32), w=given)
+    model = {"first": wk.variable(wk.zeros(1)), "w": wk.variable(wk.zeros(given.shape, dtype))}
+
+    with pytest.raises(wk.ArgumentError, match=f"values do not fit.\n  w: {number}; w is {dtype}"):
+        wk.load_weights(tmp_path / "weights.npz", into=model)
+
+    assert model["first"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("given", "dtype", "held"),
+    [
+        ([1.0, np.inf, 0.1], "float32", [1.0, np.inf, np.float32(0.1)]),
+        (np.array([3, -4]), "int32", [3, -4]),
+        (np.array([1 << 20]), "float32", [1048576.0]),
+        (np.array([0.0, 1.0]), "bool", [False, True]),
+        (np.array([1.5]), "complex64", [1.5 + 0j]),
+    ],
+)
+def test_values_that_it_can_hold_become_those_of_its_dtype(
+    given: Any, dtype: Any, held: Any, tmp_path: Path
+) -> None:
+    np.savez(tmp_path / "weights.npz", w=np.array(given))
+    model = {"w": wk.variable(wk.zeros(len(given), dtype))}
+
+    wk.load_weights(tmp_path / "weights.npz", into=model)
+
+    assert model["w"].tolist() == held
+
+
 def test_gates_and_heads_of_keras_are_ours(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
 

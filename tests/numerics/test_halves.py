@@ -13,7 +13,7 @@ from wgsl_kernels.engine.execution.run import run
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("halves_anywhere")]
 
 ROUNDED = 2.0**-11 + 421 * 2.0**-24
 """One rounding to float16, and what docs/numerics.md says of a sum in float32."""

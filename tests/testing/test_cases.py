@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.backends.webgpu.declare.variants import declare, size_class
 from wgsl_kernels.bench.checking import cases, simulated
 from wgsl_kernels.bench.checking.subject import Subject
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -181,45 +180,6 @@ def test_grids_of_an_author_are_tried_where_they_fold() -> None:
 
     assert found == {"unfolded-grid": "warning", "wrong-where-folded": "error"}
     assert counted(64, FOLDED, False) == {"grid-limit": "note"}
-
-
-CUBES = """
-override GROUP: u32 = 64u;
-struct Params { x_size: u32 }
-@group(0) @binding(0) var<storage, read> x: array<f32>;
-@group(0) @binding(1) var<storage, read_write> y: array<f32>;
-@group(0) @binding(2) var<uniform> params: Params;
-@compute @workgroup_size(GROUP)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let i = id.x + id.y * groups.x * WIDTH;
-  if (i < params.x_size) { y[i] = x[i] * x[i] * x[i]; }
-}
-"""
-
-
-@pytest.mark.parametrize(("width", "codes"), [("GROUP", set()), ("64u", {"wrong-configuration"})])
-def test_each_configuration_is_tried_where_grids_fold(width: str, codes: set[str]) -> None:
-    groups = {"narrow": 64, "wide": 256}
-    declare("Cubes", tuple(groups))
-    wk.register_kernel("Cubes", "cpu", lambda x: x * x * x, signature=lambda x, /: x.like())
-
-    @wk.wgsl_kernel("Cubes", dtypes=("float32",))
-    def cubes(gpu: Any, x: Any) -> Any:
-        x = gpu.contiguous(x)
-
-        def run(name: str) -> Any:
-            y, size = gpu.empty(x.shape, x.dtype), groups[name]
-            grid = gpu.grid(x.size, size)
-            shader = CUBES.replace("WIDTH", width)
-            gpu.dispatch(shader, {"x": x, "y": y}, groups=grid, constants={"GROUP": size})
-            return y
-
-        return run(gpu.choose((size_class(x.size),), tuple(groups), "narrow", run, x.size))
-
-    tried = Sample("Cubes", functools.partial(wk.run, "Cubes"), ((13, 23),), rtol=1e-5, atol=1e-5)
-    report = check_kernel("Cubes", [tried], sections=("right",))
-
-    assert {one.code for one in report.findings} == codes
 
 
 SUMS_OF_BLOCKS = """
@@ -404,8 +364,10 @@ def test_of_several_loops_the_one_that_does_not_end_is_told() -> None:
     assert (found.code, found.source.strip()[:24]) == ("runaway-loop", "for (var step = 32u; ste")
     driver: Any = find_driver("webgpu")
     if driver.open().policy.ends_loops:
-        report = check_kernel("Tried", [sample], sections=("right",))
-        assert [one.place for one in report.findings] == [found.place]
+        places = [o.place for o in check_kernel("Tried", [sample], sections=("right",)).findings]
+        assert found.place in places
+        if driver.open().info.backend == "Vulkan":  # OpenGL's drops what is behind an endless loop
+            assert places == [found.place]
 
 
 def test_a_text_that_is_not_derived_is_shown_at_its_line() -> None:

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.bench.comparison.checks import check_gradient_parity
 from wgsl_kernels.engine.registry.gradients import find_rule
 from wgsl_kernels.testing import Sample, check_kernel
+from wgsl_kernels.testing.gradients.evaluation import UpstreamGradients
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -384,3 +386,22 @@ def test_a_field_that_cannot_be_filled_is_told_where_it_is_declared(field: str, 
     assert says in found.words
     assert found.source == f"  {field}"
     assert found.column == 3
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_terms_that_happen_to_cancel_make_no_gradient_wrong(is_whole: bool) -> None:
+    upstream = UpstreamGradients().of(0, np.empty(500))
+    terms = np.random.default_rng(0).standard_normal(500)
+    slope = (terms - terms.mean()) / upstream
+    faulty = slope * (np.arange(500) < 499)
+
+    @wk.custom_grad
+    def scaled(x: wk.Tensor) -> Any:
+        used = slope if is_whole or x.dtype == "float64" else faulty
+        return x * wk.tensor(slope, dtype=x.dtype), lambda dy, _: wk.sum(
+            dy * wk.tensor(used, dtype=x.dtype), keepdims=True
+        )
+
+    row = check_gradient_parity(Sample("Multiply", scaled, ((1,),)), "cpu")
+
+    assert row.passed == is_whole, str(row)

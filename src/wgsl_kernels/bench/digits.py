@@ -11,7 +11,7 @@ import numpy as np
 
 from wgsl_kernels.backends.derived.library import leaves_of
 from wgsl_kernels.backends.simulator.backend import SimulatorBackend
-from wgsl_kernels.backends.simulator.noting import following
+from wgsl_kernels.backends.simulator.noting import MOST_ROUNDS, following
 from wgsl_kernels.backends.webgpu.runtime.watching import with_methods
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -71,7 +71,9 @@ class _Beside:
     def run(self, dispatch: Dispatch, launch: SimulatedDispatch) -> None:
         """Run a dispatch that is about to run, on memory of this block's own."""
         bound = {key: self.of(words) for key, words in launch.bound.items()}
-        self.entry(dispatch, launch.entry).run(launch.groups, bound, subgroup_size=launch.lanes)
+        self.entry(dispatch, launch.entry).run(
+            launch.groups, bound, subgroup_size=launch.lanes, most_rounds=MOST_ROUNDS
+        )
 
     def entry(self, dispatch: Dispatch, plain: EntryPoint) -> EntryPoint:
         if plain not in self.entries:
@@ -108,7 +110,7 @@ def digits_of(sample: Sample, arrays: Sequence[Array]) -> list[LostDigits | None
     That of a result that is not of floats, or that no kernel wrote, is None.
 
     Raises:
-        ShaderError: It does what is not simulated.
+        ShaderError: It does what is not simulated, or a loop has more than 65,536 rounds.
         KernelNotFound: It is for other backends alone.
     """
     driver = find_driver("simulator")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -25,6 +26,8 @@ from wgsl_kernels.wgsl.errors.words import shown
 
 if TYPE_CHECKING:
     import os
+
+    from wgsl_kernels.engine.values.dtypes import DTypeName
 
     Array = np.ndarray[Any, Any]
 
@@ -57,8 +60,8 @@ def load_weights(
     """Assign the variables of a model from a file that another library has written.
 
     Files are safetensors (bfloat16 and float16, too), ``.npz`` of NumPy, and ``.pt``, ``.pth`` or
-    ``.bin`` of PyTorch, of which nothing is executed. Floats become those of the variable. If
-    anything does not fit, nothing is changed.
+    ``.bin`` of PyTorch, of which nothing is executed. Floats are rounded to those of the variable;
+    other values stay as they are. If anything does not fit, nothing is changed.
 
     Names are paths in the model joined by dots, as ``state_dict`` has them: ``encoder.0.weight``;
     layers of a `wgsl_kernels.nn.sequential` are called by their numbers alone. A layout says what a
@@ -76,7 +79,9 @@ def load_weights(
 
     Raises:
         ArgumentError: Names are missing or left over: the message has them all; or the file is
-            damaged or wants to run code; or an argument is none of these.
+            damaged or wants to run code; or values do not fit the variable's dtype: a float that
+            would be infinite, a fraction or a large number for integers; or an argument is none of
+            these.
         ShapeError: Shapes differ: the message has them all.
         OSError: The file cannot be read.
 
@@ -100,15 +105,21 @@ def load_weights(
             "lists, tuples and dataclasses."
         )
     _check_names(targets, found, IGNORED.get(layout or "", ()))
-    planned, wrong = [], []
+    planned, wrong, lost = [], [], []
     for one in targets:
         values = _values(one, found)
         if isinstance(values, str):
             wrong.append(values)
-        else:
-            planned.append((one.variable, values))
+            continue
+        cast, is_lost = _cast(values, one.variable.dtype)
+        planned.append((one.variable, cast))
+        if is_lost.any():
+            names, number = ", ".join(one.names), values[is_lost][0]
+            lost.append(f"{names}: {number} of {values.dtype}; {one.path} is {one.variable.dtype}")
     if wrong:
         raise ShapeError(f"load_weights: shapes differ.{_listed(wrong)}")
+    if lost:
+        raise ArgumentError(f"load_weights: values do not fit.{_listed(lost)}")
     with all_or_none():
         for variable, values in planned:
             variable.assign(tensor(values))
@@ -127,7 +138,20 @@ def _values(target: _WeightTarget, found: Mapping[str, Array]) -> Array | str:
         shapes = ", ".join(show(one.shape) for one in given)
         becomes = "" if values is None or values is given[0] else f", as ours {show(values.shape)}"
         return f"{names}: {shapes}{becomes}; {target.path} is {show(wanted.shape)}"
-    return values.astype(numpy_dtype(wanted.dtype), copy=False)
+    return values
+
+
+def _cast(values: Array, dtype: DTypeName) -> tuple[Array, Array]:
+    """Return values as those of a variable, and which of them its dtype cannot hold.
+
+    Floats are rounded to those that it has, as long as they stay finite.
+    """
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
+        cast = values.astype(numpy_dtype(dtype), copy=False)
+        if values.dtype.kind in "fc" and cast.dtype.kind in ("c", values.dtype.kind):
+            return cast, np.isfinite(values) & ~np.isfinite(cast)
+        return cast, cast.astype(values.dtype, copy=False) != values
 
 
 def _read(path: str | os.PathLike[str]) -> dict[str, Array]:

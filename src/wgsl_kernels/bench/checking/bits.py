@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from wgsl_kernels.backends.webgpu.tuning import tuner
 from wgsl_kernels.bench.checking import cases, portable, simulated, specials
 from wgsl_kernels.bench.checking.subject import repeat
 from wgsl_kernels.bench.comparison import faults
@@ -157,6 +158,14 @@ def alone(sample: Sample, arrays: Sequence[Array]) -> list[Array]:
     with only("webgpu", sample), config.using(fusion="never", small_ops="device"):
         given = tensors_for(arrays)
         return [one.numpy() for one in outputs_of(call_of(sample), given)]
+
+
+def configurations_of(case: Case) -> tuple[list[str], list[Array]]:
+    """Return the configurations that may be chosen for a case, where there are any; its results."""
+    with tuner.watching() as seen:
+        results = alone(case.sample, case.arrays)
+    names = sorted(seen.get(case.sample.kernel, ()))
+    return names if len(names) > 1 else [], results
 
 
 def _same_bits(

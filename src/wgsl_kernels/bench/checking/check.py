@@ -324,6 +324,8 @@ class _KernelCheck:
             ("accesses", safe.watched, [*chosen, *rest]), ("undefined", safe.undefined, chosen)
         ):  # fmt: skip
             runs = [partial(judge, one, case) for case in several]
+            if check == "accesses" and has_own_loop:
+                runs.append(partial(safe.in_configurations, one, cases.plain(sample)))
             found = (faults.attempted(run, []) for run in runs)
             yield self.row("safe", check, sample.id, "webgpu", partial(self._gathered, found))
 

@@ -471,11 +471,9 @@ def configurations(subject: Subject, sample: Sample) -> Iterator[list[Finding]]:
     Where the device cannot run one, the simulator does.
     """
     case = cases.plain(sample)
-    with tuner.watching() as seen:
-        right = bits.alone(sample, case.arrays)
-    names = sorted(seen.get(sample.kernel, ()))
-    large = _large_enough(sample) if len(names) > 1 and not subject.is_ours else None
-    for name in names if len(names) > 1 else ():
+    names, right = bits.configurations_of(case)
+    large = _large_enough(sample) if names and not subject.is_ours else None
+    for name in names:
         with tuner.forced(sample.kernel, name):
             found = judged(subject, case, "webgpu", "wrong-configuration", what=name, right=right)
             if any(not one.code.startswith("wrong-") for one in found):

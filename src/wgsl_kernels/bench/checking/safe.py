@@ -10,8 +10,10 @@ import numpy as np
 from wgsl_kernels.backends.webgpu.backend import WebGpuBackend
 from wgsl_kernels.backends.webgpu.runtime.debugging import SAYING, fault
 from wgsl_kernels.backends.webgpu.runtime.watching import poisoned, watching
+from wgsl_kernels.backends.webgpu.tuning import tuner
+from wgsl_kernels.bench.checking import bits
 from wgsl_kernels.bench.checking.simulated import JUDGED, accesses, shows_memory, unwritten
-from wgsl_kernels.bench.checking.subject import Subject, once
+from wgsl_kernels.bench.checking.subject import Subject, labelled, once
 from wgsl_kernels.bench.comparison import faults
 from wgsl_kernels.bench.comparison.checks import only
 from wgsl_kernels.engine.drivers.backends import find_driver
@@ -62,6 +64,19 @@ def watched(subject: Subject, case: Case) -> list[Finding]:
         if one.code not in JUDGED
     ]
     return once([*seen, *noted], lambda one: (one.code, one.place))
+
+
+def in_configurations(subject: Subject, case: Case) -> list[Finding]:
+    """Run a case so in each configuration that may be chosen for it; return what was noted."""
+    found: list[Finding] = []
+    for name in bits.configurations_of(case)[0]:
+        with tuner.forced(case.sample.kernel, name):
+            noted = watched(subject, case)
+        label = {"case": labelled(case, name)}
+        found += [
+            replace(one, evidence=tuple((dict(one.evidence) | label).items())) for one in noted
+        ]
+    return found
 
 
 def on_device(subject: Subject, case: Case) -> list[Finding]:

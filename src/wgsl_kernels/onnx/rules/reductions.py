@@ -29,9 +29,9 @@ def _reduction(op: str) -> Rule:
         x = w.cast(w.name(xs[0]), dtype, xs[0].dtype)
         if xs[0].size == 0:
             raise CannotSayError("of no elements")
-        axes = reduced_axes(attrs, xs[0].ndim)
+        axes, keep = reduced_axes(attrs, xs[0].ndim), bool(attrs.get("keep_dims"))
         if axes:
-            x = w.reduced(kind, x, axes, keep=bool(attrs.get("keep_dims")))
+            x = w.reduced(kind, x, axes, keep=keep)
         return [w.cast(x, ys[0].dtype, dtype)]
 
     return rule

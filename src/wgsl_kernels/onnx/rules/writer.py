@@ -110,7 +110,8 @@ class ModelWriter(GraphWriter):
 
     def transposed(self, name: str, order: Iterable[int]) -> str:
         """Return a value with its axes in another order."""
-        return self.emit("Transpose", [name], perm=list(order))
+        perm = list(order)
+        return self.emit("Transpose", [name], perm=perm) if perm else name
 
     def sliced(
         self,

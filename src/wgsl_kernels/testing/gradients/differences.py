@@ -27,7 +27,7 @@ from wgsl_kernels.testing.gradients.evaluation import (
 from wgsl_kernels.testing.gradients.extrapolation import slope_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
 STEP = 6e-6
 """The step of a difference, about the cube root of float64's precision, times max(1, |x|)."""
@@ -126,6 +126,28 @@ def tolerance(expected: Array, factor: float, noise: float) -> Array:
     """Return what a gradient may be off, per element."""
     size = np.abs(np.where(np.isfinite(expected), expected, 0))
     return np.asarray(factor * (size + np.max(size, initial=0.0)) + noise)
+
+
+def parity_noise(
+    found: Array,
+    expected: Array,
+    factor: float,
+    redrawn: Callable[[], Sequence[Array | None]],
+    index: int,
+) -> float:
+    """Return what a gradient may be off that in float64 besides what its own size allows.
+
+    The gradient of an input that is broadcast is a sum, whose terms may happen to cancel. So where
+    a gradient is beyond its tolerance, its size is that of other upstream gradients, too, whose
+    terms are as large: ``redrawn`` computes them, and ``index`` is the input's.
+    """
+    least = 2.0**-120
+    if found.shape != expected.shape:
+        return least
+    if not (distance(found, expected) > tolerance(expected, factor, least)).any():
+        return least
+    other = redrawn()[index]
+    return least if other is None else float(tolerance(other, factor, least).max(initial=least))
 
 
 def distance(a: Array, b: Array) -> Array:

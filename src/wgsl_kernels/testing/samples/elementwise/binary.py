@@ -38,6 +38,7 @@ SAMPLES = [
     Sample("Add", wk.add, ((2, 3), (3,)), dtypes="bool", low=0, high=2),
     Sample("AddN", _add_n, ((2, 3),), bound=_add_n_bound(1)),
     Sample("AddN", _add_n, ((2, 3), (2, 3)), bound=_add_n_bound(2)),
+    Sample("AddN", _add_n, ((3, 2),) * 5, bound=_add_n_bound(5)),
     Sample("AddN", _add_n, ((65,),) * 9, bound=_add_n_bound(9)),
     Sample("AddN", _add_n, ((2, 3),) * 7, dtypes="int32", low=-2e9, high=2e9),
     Sample("AddN", _add_n, ((2, 3),) * 3, dtypes="complex64", bound=_add_n_bound(3)),

@@ -132,6 +132,7 @@ SAMPLES = [
     IMAGES.avg_grad((2, 2, 5, 3), (2, 4, 5, 3), filter_size=(2, 3), strides=(2, 1), pad="same"),
     IMAGES.avg_grad((1, 3, 4, 2), (1, 3, 4, 2), filter_size=2, strides=1, pad=PAD),
     IMAGES.avg_grad((1, 4, 4, 2), (1, 3, 3, 2), filter_size=1, strides=1, pad=PAD),
+    IMAGES.avg_grad((1, 5, 4, 2), (1, 5, 4, 2), filter_size=3, strides=1, dilations=2, pad="same"),
     IMAGES.avg_grad(
         (1, 2, 3, 1), (1, 2, 5, 4), filter_size=2, strides=(1, 2), dilations=2, data_format="NCHW"
     ),

@@ -55,6 +55,9 @@ SAMPLES = [
         data_format="NCDHW",
     ),
     VOLUMES.avg_grad((1, 1, 2, 2, 3), (1, 3, 4, 4, 3), filter_size=2, strides=1, dilations=2),
+    VOLUMES.avg_grad(
+        (1, 3, 4, 2, 2), (1, 3, 4, 2, 2), filter_size=2, strides=1, dilations=2, pad="same"
+    ),
     VOLUMES.avg_grad((1, 2, 2, 2, 2), (1, 2, 2, 2, 2), **NO_PLACES),
     VOLUMES.max((1, 3, 3, 3, 1), filter_size=2, strides=1),
     VOLUMES.max((2, 3, 4, 5, 3), filter_size=(2, 2, 3), strides=(1, 2, 1), pad="same"),

@@ -59,6 +59,7 @@ SAMPLES = [
     Sample("Prod", wk.prod, ((7, 3),), **BOOLS, attrs={"axis": 1}),
     Sample("Sum", wk.sum, ((2, 3),), bound=sum_bound()),
     Sample("Sum", wk.sum, ((),), bound=sum_bound()),
+    Sample("Sum", wk.sum, ((),), attrs={"keepdims": True}, bound=sum_bound()),
     Sample("Sum", wk.sum, ((3, 70, 5),), attrs={"axis": (0, 2)}, bound=sum_bound((0, 2))),
     Sample("Sum", wk.sum, ((5, 3),), attrs=KEPT, bound=sum_bound(**KEPT)),
     Sample("Sum", wk.sum, ((2, 0, 3),), attrs={"axis": 1}, bound=sum_bound(1)),

@@ -36,6 +36,7 @@ SAMPLES = [
     Sample("Transpose", wk.permute_dims, ((2, 3),), bound=MOVED),
     Sample("Transpose", wk.permute_dims, ((2, 3, 4),), attrs={"axes": (2, 0, 1)}, bound=MOVED),
     Sample("Transpose", wk.permute_dims, (RANK_6,), bound=MOVED),
+    Sample("Transpose", wk.permute_dims, ((),), bound=MOVED),
     Sample("Transpose", wk.permute_dims, ((2, 3),), "int32"),
     Sample("Transpose", wk.permute_dims, ((2, 3),), "bool", low=0, high=2),
     Sample("Transpose", wk.permute_dims, ((2, 3),), "complex64", bound=MOVED),
