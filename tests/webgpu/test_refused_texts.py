@@ -11,6 +11,7 @@ from tests.webgpu.lab import inline, lab, operand
 from wgsl_kernels.backends.webgpu.composing.compose import compose
 from wgsl_kernels.wgsl.errors.errors import ShaderError
 from wgsl_kernels.wgsl.lint.diagnose import diagnose
+from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 
 X = np.zeros(4, np.float32)
@@ -141,6 +142,13 @@ def test_a_declaration_that_is_refused_is_told_with_what_to_write(
 )
 def test_what_compilers_take_is_not_refused(body: str) -> None:
     assert diagnose(Text("k.wgsl", RETURNS % body)) == []
+
+
+def test_what_is_imported_by_a_name_of_wgsl_s_is_what_it_is_there() -> None:
+    others = parse(Text("h.wgsl", "const step = 2.0; fn sin(x: f32) -> f32 { return x; }"))
+    text = RETURNS % "sin(x); let y = x + step;"
+
+    assert diagnose(Text("k.wgsl", text), {"step", "sin"}, others.declarations) == []
 
 
 @pytest.mark.gpu

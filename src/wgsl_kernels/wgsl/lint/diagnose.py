@@ -70,7 +70,8 @@ def diagnose(
     found += _without_return(module)
     types = infer((*module.declarations, *others))
     found += [*overflow_remarks(module, types), *size_remarks(module, types)]
-    found += refusals(module, types, names)
+    imported = frozenset(one.name for one in others)
+    found += refusals(module, types, names, imported)
     structs = [one for one in (*module.declarations, *others) if isinstance(one, tree.Struct)]
     found += _misfits(module, types, structs)
     return sorted(map(_without_abstract, found), key=_begin)

@@ -13,7 +13,7 @@ from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.kinds import VOID, Array, Pointer, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     from wgsl_kernels.wgsl.names.resolve import Names, Symbol
     from wgsl_kernels.wgsl.types.infer import Types
@@ -22,13 +22,15 @@ _KINDS = {"var": "a var", "let": "a let", "const": "a const", "parameter": "a pa
 _TYPE = re.compile(r"(?:vec[234]|mat[234]x[234])[fhiu]?|[iu]32|f16|f32|bool|array|atomic|ptr")
 
 
-def name_uses(module: tree.Module, types: Types, names: Names) -> Iterator[Remark]:
+def name_uses(
+    module: tree.Module, types: Types, names: Names, imported: Collection[str]
+) -> Iterator[Remark]:
     """Yield the names that stand where what they mean cannot, each with what to write."""
     meant = {use.ident.begin: use.symbol for use in names.uses if use.symbol is not None}
     for declaration in module.declarations:
         for node in descendants(declaration):
             for one in _values(node):
-                yield from _no_value(one, meant, types)
+                yield from _no_value(one, meant, types, imported)
             if isinstance(node, tree.Call):
                 yield from _called(node, meant, types)
             elif isinstance(node, tree.Unary) and node.operator == "&":
@@ -42,7 +44,9 @@ def _values(node: tree.Node) -> tuple[tree.Expression, ...]:
     return (node.left, node.right) if isinstance(node, tree.Binary) else ()
 
 
-def _no_value(node: tree.Expression, meant: Mapping[int, Symbol], types: Types) -> Iterator[Remark]:
+def _no_value(
+    node: tree.Expression, meant: Mapping[int, Symbol], types: Types, imported: Collection[str]
+) -> Iterator[Remark]:
     value = bare(node)
     type_ = types.value_of(value)
     words = ""
@@ -51,7 +55,7 @@ def _no_value(node: tree.Expression, meant: Mapping[int, Symbol], types: Types) 
     elif isinstance(type_, Array) and type_.count is None:
         words = f"{spell(value)} is an array without size, which cannot be copied. Take an element:"
         words += f" {spell(value)}[i]."
-    elif isinstance(value, tree.Name):
+    elif isinstance(value, tree.Name) and value.name not in imported:
         symbol = meant.get(value.ident.begin)
         kind = "" if symbol is None else symbol.kind
         is_type = kind in ("struct", "alias") or _TYPE.fullmatch(value.name)

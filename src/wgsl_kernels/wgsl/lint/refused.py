@@ -34,7 +34,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from wgsl_kernels.wgsl.names.resolve import Names, Use
     from wgsl_kernels.wgsl.types.constants import ConstantValues
@@ -54,12 +54,21 @@ _OF_FRAGMENTS = ("dpdx", "dpdy", "fwidth", "textureSample")
 """How the names of functions begin that need the neighbours of a fragment."""
 
 
-def refusals(module: tree.Module, types: Types, names: Names) -> Iterator[Remark]:
-    """Yield what a compute shader's compiler refuses, each with what to write."""
+def refusals(
+    module: tree.Module, types: Types, names: Names, imported: Collection[str] = ()
+) -> Iterator[Remark]:
+    """Yield what a compute shader's compiler refuses, each with what to write.
+
+    Args:
+        module: A complete shader, or one file of it.
+        types: The types of its expressions.
+        names: What its names mean.
+        imported: The names that it imports, which are none of WGSL's own.
+    """
     constants = constants_of(module)
-    yield from statement_remarks(module, types, names, constants)
+    yield from statement_remarks(module, types, names, constants, imported)
     yield from declaration_remarks(module, names, constants)
-    yield from name_uses(module, types, names)
+    yield from name_uses(module, types, names, imported)
     for function in functions_of(module):
         yield from _parameters(function)
         assert isinstance(function.body, tree.CompoundStatement)

@@ -12,7 +12,7 @@ from wgsl_kernels.wgsl.syntax.walk import children, descendants
 from wgsl_kernels.wgsl.types.kinds import INTEGERS, VOID, Scalar, concrete, converts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from wgsl_kernels.wgsl.names.resolve import Names
     from wgsl_kernels.wgsl.types.constants import ConstantValues
@@ -24,7 +24,11 @@ _LIMITED = ("atomic", "subgroup", "quad", "workgroup", "storage", "texture")
 
 
 def statement_remarks(
-    module: tree.Module, types: Types, names: Names, constants: ConstantValues
+    module: tree.Module,
+    types: Types,
+    names: Names,
+    constants: ConstantValues,
+    imported: Collection[str],
 ) -> Iterator[Remark]:
     """Yield the statements that no compiler takes where they stand, each with what to write."""
     fixed = {use.ident.begin: use.symbol for use in names.uses if use.symbol is not None}
@@ -39,7 +43,8 @@ def statement_remarks(
                         words = f"a case is a constant, and {name.name} is none. Write if."
                         yield Remark("does-not-compile", words, name.span)
             elif isinstance(node, tree.CallStatement):
-                yield from _unused(node, module, types)
+                if node.call.callee.name not in imported:
+                    yield from _unused(node, module, types)
             elif isinstance(node, tree.IncrementStatement):
                 yield from _incremented(node, types)
             elif isinstance(node, tree.Return) and node.value is None and function.returns:
