@@ -21,7 +21,7 @@ class Flow:
     why: str
 
 
-class After(NamedTuple):
+class FlowAfter(NamedTuple):
     """Control flow behind a statement, and how it may leave the block that it stands in."""
 
     flow: Flow | None
@@ -45,7 +45,7 @@ class Head:
 
 
 @dataclass(slots=True)
-class Target:
+class JumpTarget:
     """A loop or a switch, and what is known at the jumps to its end and to its next round."""
 
     is_loop: bool
@@ -69,7 +69,7 @@ class Activation:
     values: Values | None
     pointers: dict[Symbol, Referred] = field(default_factory=dict["Symbol", Referred])
     heads: dict[int, Head] = field(default_factory=dict[int, Head])
-    targets: list[Target] = field(default_factory=list[Target])
+    targets: list[JumpTarget] = field(default_factory=list[JumpTarget])
     returns: str = ""
     left: Values | None = None
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from wgsl_kernels.wgsl.lint.remarks import Remark, bare, builtins_of, entries_of, functions_of
 from wgsl_kernels.wgsl.lint.uniform_values import (
     Activation,
-    After,
     Flow,
+    FlowAfter,
     Head,
+    JumpTarget,
     Referred,
-    Target,
     joined,
 )
 from wgsl_kernels.wgsl.names.resolve import names_of
@@ -146,7 +146,7 @@ class _Uniformity:
 
     # Statements. Each returns the control flow behind it.
 
-    def block(self, statements: Sequence[tree.Statement], flow: Flow | None) -> After:
+    def block(self, statements: Sequence[tree.Statement], flow: Flow | None) -> FlowAfter:
         """Walk statements in order, as far as control flow comes."""
         jumps = _NO_JUMPS
         for one in statements:
@@ -154,9 +154,9 @@ class _Uniformity:
                 break
             flow, more = self.statement(one, flow)
             jumps |= more
-        return After(flow, jumps)
+        return FlowAfter(flow, jumps)
 
-    def statement(self, node: tree.Statement, flow: Flow | None) -> After:
+    def statement(self, node: tree.Statement, flow: Flow | None) -> FlowAfter:
         if isinstance(node, tree.CompoundStatement):
             return self.block(node.statements, flow)
         if isinstance(node, (tree.Round, tree.Continuing)):
@@ -170,19 +170,19 @@ class _Uniformity:
         if isinstance(node, tree.BreakIf):
             inner = self.condition(node.condition, flow)
             self.jump("break")
-            return After(inner, frozenset({"break"}))
+            return FlowAfter(inner, frozenset({"break"}))
         if isinstance(node, tree.Jump) and node.keyword != "discard":
             self.jump(node.keyword)
             self.at.values = None
-            return After(flow, frozenset({node.keyword}))
+            return FlowAfter(flow, frozenset({node.keyword}))
         if isinstance(node, tree.Return):
             why = "" if node.value is None else self.taint(node.value, flow)
             at = self.at
             at.returns = at.returns or why or (flow.why if flow and node.value else "")
             at.left, at.values = joined(at.left, at.values), None
-            return After(flow, frozenset({"return"}))
+            return FlowAfter(flow, frozenset({"return"}))
         self.simple(node, flow)
-        return After(flow, _NO_JUMPS)
+        return FlowAfter(flow, _NO_JUMPS)
 
     def simple(self, node: tree.Statement, flow: Flow | None) -> None:
         """Walk a statement behind which the next one comes."""
@@ -268,11 +268,11 @@ class _Uniformity:
         why = self.taint(node, flow)
         return flow or (Flow(node, why) if why else None)
 
-    def branches(self, node: tree.If, flow: Flow | None) -> After:
+    def branches(self, node: tree.If, flow: Flow | None) -> FlowAfter:
         """Walk an ``if`` with its else-ifs."""
         at = self.at
         behind: Values | None = None
-        taken: list[tuple[Flow | None, After]] = []
+        taken: list[tuple[Flow | None, FlowAfter]] = []
         branch: tree.If | tree.CompoundStatement | None = node
         while isinstance(branch, tree.If):
             around, flow = flow, self.condition(branch.condition, flow)
@@ -280,21 +280,21 @@ class _Uniformity:
             taken.append((around, self.block(branch.body.statements, flow)))
             behind, at.values = joined(behind, at.values), others
             branch = branch.otherwise
-        after = After(flow, _NO_JUMPS)
+        after = FlowAfter(flow, _NO_JUMPS)
         if branch is not None:
             after = self.block(branch.statements, flow)
         at.values = joined(behind, at.values)
         for around, one in reversed(taken):  # each else-if stands in the else before it
             jumps = one.jumps | after.jumps
-            after = After(one.flow or after.flow if jumps else around, jumps)
+            after = FlowAfter(one.flow or after.flow if jumps else around, jumps)
         return after
 
-    def switch(self, node: tree.Switch, flow: Flow | None) -> After:
+    def switch(self, node: tree.Switch, flow: Flow | None) -> FlowAfter:
         """Walk a ``switch``."""
         at = self.at
         end = inner = self.condition(node.selector, flow)
         before, behind, jumps = at.values, None, _NO_JUMPS
-        target = Target(is_loop=False)
+        target = JumpTarget(is_loop=False)
         at.targets.append(target)
         for clause in node.clauses:
             at.values = dict(before or {})
@@ -304,9 +304,9 @@ class _Uniformity:
         at.targets.pop()
         at.values = joined(behind, target.breaks)
         jumps -= {"break"}
-        return After(end if jumps else flow, jumps)
+        return FlowAfter(end if jumps else flow, jumps)
 
-    def loop(self, node: tree.Loop | tree.While | tree.For, flow: Flow | None) -> After:
+    def loop(self, node: tree.Loop | tree.While | tree.For, flow: Flow | None) -> FlowAfter:
         """Walk a loop until its rounds add nothing to what is known where they begin."""
         at = self.at
         if isinstance(node, tree.For) and node.first is not None:
@@ -317,7 +317,7 @@ class _Uniformity:
         while True:
             before = (len(head.values), head.flow is None)
             at.values = dict(head.values)
-            target = Target(is_loop=True)
+            target = JumpTarget(is_loop=True)
             at.targets.append(target)
             after = self.round(node, head.flow, target)
             at.targets.pop()
@@ -327,11 +327,11 @@ class _Uniformity:
                 break
         at.values = target.breaks
         jumps = after.jumps - {"break", "continue"}
-        return After(head.flow if jumps else flow, jumps)
+        return FlowAfter(head.flow if jumps else flow, jumps)
 
     def round(
-        self, node: tree.Loop | tree.While | tree.For, flow: Flow | None, target: Target
-    ) -> After:
+        self, node: tree.Loop | tree.While | tree.For, flow: Flow | None, target: JumpTarget
+    ) -> FlowAfter:
         """Walk a round of a loop, from its condition to what comes before the next round."""
         at = self.at
         statements = node.body.statements
@@ -347,7 +347,7 @@ class _Uniformity:
         if update is None or at.values is None:
             return after
         behind = self.statement(update, after.flow)
-        return After(behind.flow, after.jumps | behind.jumps)
+        return FlowAfter(behind.flow, after.jumps | behind.jumps)
 
     # Expressions.
 
