@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 from wgsl_kernels.wgsl.types.values import literal_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import NoReturn
 
     from wgsl_kernels.simulator.module import ModuleCompiler
@@ -55,7 +57,7 @@ class ExpressionCompiler:
         self.module = module
         self.lines: list[str] = []
         self.depth = 1
-        self.scopes: list[dict[str, Local]] = [{}]
+        self.scopes: list[dict[str, Local]] = []
         self.is_target = False
         self._count = 0
 
@@ -142,6 +144,19 @@ class ExpressionCompiler:
         if node.name in self.module.values:
             return self.module.value_named(node.name)
         return self.read(self.place(node))
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Enter a scope, whose names hide those outside of it."""
+        self.scopes.append({})
+        with self.module.constants.scope():
+            yield
+        self.scopes.pop()
+
+    def declare(self, node: tree.Parameter | tree.Var | tree.Value, local: Local) -> None:
+        """Declare a name of the innermost scope."""
+        self.scopes[-1][node.name] = local
+        self.module.constants.declare(node.name, node)
 
     def found(self, name: str) -> Local | None:
         """Return what a name is in the function, None where it is not the function's."""

@@ -64,6 +64,7 @@ class ModuleCompiler:
         domain: What it computes in.
         given: Values of its overrides.
         types: The types of its expressions.
+        constants: What evaluates constant expressions, in the scopes that are open.
         functions: Its functions, by name.
         variables: Its variables, by name.
         values: Its constants and overrides, by name.
@@ -88,6 +89,7 @@ class ModuleCompiler:
         self.text = module.text
         self.types = infer(module.declarations)
         self._named = NamedTypes(module.declarations, overrides=constants)
+        self.constants = self._named.constants
         self._layouts = TypeLayouts(self._named)
         self.functions = module.functions
         self.variables = module.variables
@@ -169,7 +171,7 @@ class ModuleCompiler:
         It counts up integers to what no round changes, and its rounds have no loops. Where values
         are watched, it is compiled as it is written.
         """
-        counted = counted_by(node, self._named.constants)
+        counted = counted_by(node, self.constants)
         if counted is None or self.compiles_functions is not FunctionCompiler:
             return 0
         assert isinstance(node, tree.For)
@@ -270,7 +272,7 @@ class ModuleCompiler:
         if isinstance(type_.count, str):
             node = parse_expression(type_.count)
             assert node is not None
-            return int(self._named.constants.number(node))
+            return int(self.constants.number(node))
         return type_.count
 
     def words(self, type_: Type) -> int:
@@ -313,7 +315,7 @@ class ModuleCompiler:
         """Return the value of an index that is known before anything runs."""
         if any(isinstance(one, (tree.Call, tree.Index)) for one in descendants(node)):
             return None
-        found = self._named.constants.number_or_none(node)
+        found = self.constants.number_or_none(node)
         return None if found is None else int(found)
 
     def private(self, name: str) -> str:

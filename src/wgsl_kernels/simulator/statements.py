@@ -56,13 +56,14 @@ class FunctionCompiler(CallCompiler):
         if not isinstance(body, tree.CompoundStatement):
             self.refuse("this body is not understood.", self.node)
         given: list[str] = []
-        for parameter in self.node.parameters:
-            given.append(self.fresh(parameter.name))
-            self.scopes[0][parameter.name] = Local(given[-1])
-            self.declared(parameter.ident, given[-1])
-        self.write("found = None")
-        self.body(body)
-        self.write("return found")
+        with self.module.constants.top(), self.scope():
+            for parameter in self.node.parameters:
+                given.append(self.fresh(parameter.name))
+                self.declare(parameter, Local(given[-1]))
+                self.declared(parameter.ident, given[-1])
+            self.write("found = None")
+            self.body(body)
+            self.write("return found")
         return "\n".join((f"def {name}({', '.join(('m', *given))}):", *self.lines, ""))
 
     def body(self, node: tree.CompoundStatement) -> None:
@@ -85,12 +86,11 @@ class FunctionCompiler(CallCompiler):
 
     def block(self, node: tree.CompoundStatement) -> None:
         """Write a block, whose names are its own."""
-        self.scopes.append({})
-        before = len(self.lines)
-        self.statements(node.statements)
-        if len(self.lines) == before:
-            self.write("pass")
-        self.scopes.pop()
+        with self.scope():
+            before = len(self.lines)
+            self.statements(node.statements)
+            if len(self.lines) == before:
+                self.write("pass")
 
     def inner(self, node: tree.CompoundStatement) -> None:
         self.depth += 1
@@ -106,7 +106,7 @@ class FunctionCompiler(CallCompiler):
         value = self.module.zero(type_) if node.value is None else self.value(node.value, type_)
         is_cell = node.name in self.pointed_at
         name = self.kept(f"Cell({value})" if is_cell else value, node.name)
-        self.scopes[-1][node.name] = Local(name, is_cell)
+        self.declare(node, Local(name, is_cell))
 
     def let(self, node: tree.Value) -> None:
         assert node.value is not None
@@ -116,7 +116,7 @@ class FunctionCompiler(CallCompiler):
         elif node.keyword == "let":
             type_ = concrete(type_)
         name = self.kept(self.value(node.value, type_), node.name)
-        self.scopes[-1][node.name] = Local(name)
+        self.declare(node, Local(name))
         self.declared(node.ident, name)
 
     def declared(self, ident: tree.Ident, name: str) -> None:
@@ -252,11 +252,10 @@ class FunctionCompiler(CallCompiler):
     # Loops.
 
     def for_(self, node: tree.For) -> None:
-        self.scopes.append({})
-        if node.first is not None:
-            self.statement(node.first)
-        self.loop_of(node, node.condition, node.body, node.update)
-        self.scopes.pop()
+        with self.scope():
+            if node.first is not None:
+                self.statement(node.first)
+            self.loop_of(node, node.condition, node.body, node.update)
 
     def while_(self, node: tree.While) -> None:
         self.loop_of(node, node.condition, node.body, None)
@@ -288,13 +287,12 @@ class FunctionCompiler(CallCompiler):
         statements = body.statements
         continuing = statements[-1] if statements else None
         is_continuing = isinstance(continuing, tree.Continuing)
-        self.scopes.append({})
-        self.statements(statements[:-1] if is_continuing else statements)
-        self.write(f"m = joined(m, {loop.skipped})")
-        if is_continuing:
-            assert isinstance(continuing, tree.Continuing)
-            self.statements(continuing.body.statements)
-        self.scopes.pop()
+        with self.scope():
+            self.statements(statements[:-1] if is_continuing else statements)
+            self.write(f"m = joined(m, {loop.skipped})")
+            if is_continuing:
+                assert isinstance(continuing, tree.Continuing)
+                self.statements(continuing.body.statements)
         if update is not None:
             self.statement(update)
         self.loops.pop()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.context import (
     common,
     declared,
+    files_of,
     given_names,
     op_of,
     own_text,
@@ -35,8 +36,7 @@ from wgsl_kernels.wgsl.derive.custom import renamed_with_rules, rules_written
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.names.resolve import names_of
-from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.names.resolve import names_of, resolve
 from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import free_name, wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
@@ -180,29 +180,23 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
     assert op is not None
     written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
     others = [*declared(given_names(source, "f32")), *parse(common()).declarations]
-    read, own = text, parse(text).declarations
-    if not isinstance(text, WrittenText):
-        read, own = source.own.text, source.own.module.declarations
-        others += [one for file in source.imported for one in file.module.declarations]
-    if op.name in dict(rules_written(read)):
-        text = read = _calling(text, op)
-        own = parse_source(text).module.declarations
+    own, *imported = files_of(source)
+    if isinstance(text, WrittenText):
+        own, imported = resolve(text), []
+    others += [one for file in imported for one in file.module.declarations]
+    if op.name in dict(rules_written(own.text)):
+        text = _calling(text, op)
+        own = names_of(parse_source(text).module)
     try:
-        forward = Forward(
-            read,
-            own,
-            others,
-            RULES,
-            "T" if "f32" not in written else "",
-        )
-        made = derived_map(forward, op.name, wanted, _upstream(op))
+        forward = Forward(own, others, RULES, "T" if "f32" not in written else "")
+        made = derived_map(forward, op, wanted, _upstream(op))
     except NotDerivableError as error:
         message = f"{shader.name}: the gradient by {wanted}: {error.message}"
-        raise ShaderError(read.point(message, error.begin)) from None
+        raise ShaderError(own.text.point(message, error.begin)) from None
     if made.is_zero and not isinstance(shader, MadeShader):
         message = f"{shader.name}: the gradient by {wanted} is zero throughout."
         warnings.warn(message, RuntimeWarning, stacklevel=4)
-    known = {*_imported(text), *[named.name for named in own if isinstance(named, tree.Function)]}
+    known = {*_imported(text), *own.module.functions}
     missing = [one for one in made.imports if one.rpartition("::")[2] not in known]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {text.file}.\n"
