@@ -42,7 +42,7 @@ from wgsl_kernels.wgsl.syntax.names import free_name, wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.source_map import WrittenText
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder, WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -120,7 +120,7 @@ class PartShader(MadeShader):
     op: str = field(kw_only=True)
 
     def text(self) -> str:
-        return f"{_without(_own_text(self.parent), _OF_FORMS)}\n{self.op}"
+        return f"{_without(_own_text(self.parent), _OF_FORMS).text}\n{self.op}"
 
 
 def derive_map(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -200,7 +200,7 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
     missing = [one for one in made.imports if one.rpartition("::")[2] not in known]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {text.file}.\n"
-    return f"{head}{imports}{_without(text, OP_NAMES)}\n{made.text}"
+    return f"{head}{imports}{_without(text, OP_NAMES).text}\n{made.text}"
 
 
 def _own_text(shader: ShaderKernel) -> Text:
@@ -216,20 +216,24 @@ def _calling(text: Text, op: Function) -> Text:
     names = ", ".join([one.name for one in op.parameters])
     types = {one.name: spell(one.type) for one in op.parameters}
     head = written_function(op.name, types, spell(op.returns), f"return {called}({names});")
-    return Text(text.file, f"{_without(text, OP_NAMES)}\n{head}")
+    made, renamed = TextBuilder(), _without(text, OP_NAMES)
+    made.write([(renamed.text, 0, True)], renamed)
+    made.generate(f"\n{head}")
+    found = made.finish()
+    return WrittenText(text.file, found.composed.text, found)
 
 
 def _upstream(op: Function) -> str:
     return free_name("dy", {one.name for one in op.parameters})
 
 
-def _without(raw: Text, functions: Collection[str]) -> str:
+def _without(raw: Text, functions: Collection[str]) -> Text:
     """Return a file with other names for functions that tell its form."""
     names = names_of(parse_source(raw).module)
     there = [one for one in names.module.functions if one in functions]
     taken = {one.name for one in names.symbols}
     new = {one: free_name(f"{one}_value", taken) for one in there}
-    return renamed_with_rules(names, new).text
+    return renamed_with_rules(names, new)
 
 
 def _imported(raw: Text) -> set[str]:

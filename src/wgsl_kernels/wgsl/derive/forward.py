@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NoReturn
 
 from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_name
-from wgsl_kernels.wgsl.derive.custom import custom_rules
+from wgsl_kernels.wgsl.derive.custom import check_rules, custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual, is_plain, wrapped
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
 from wgsl_kernels.wgsl.derive.ties import pairs_of_max, rule_at_ties
@@ -66,6 +66,7 @@ class Forward:
         self.text = text = own.text
         self._edited = text if isinstance(text, EditedText) and text is not names.text else None
         known = (*others, *own.declarations)
+        check_rules(names.text, names.module.functions, known)
         self.types = infer(known)
         self.functions = own.functions
         self.rules = {**BUILTINS, **rules, **written}
