@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace, Place, RefusedError
 from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import is_deep
 from wgsl_kernels.wgsl.types.kinds import (
     ABSTRACT_FLOAT,
     ABSTRACT_INT,
@@ -102,6 +103,7 @@ class ExpressionCompiler:
         given = self.type_of(node)
         is_target, self.is_target = self.is_target, False
         found = _VALUES[type(node)](self, node)
+        found = self.kept(found) if is_deep(found) else found
         self.is_target = is_target
         return found if wanted is None else self.converted(found, given, wanted)
 
@@ -135,7 +137,7 @@ class ExpressionCompiler:
         return self.number(repr(value), type_)
 
     def paren(self, node: tree.Paren) -> str:
-        return f"({_VALUES[type(node.inner)](self, node.inner)})"
+        return f"({self.value(node.inner)})"
 
     def name(self, node: tree.Name) -> str:
         found = self.found(node.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,9 +15,11 @@ from wgsl_kernels.simulator import builtins, masks
 from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
 from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.places import RefusedError
+from wgsl_kernels.simulator.python_code import TooDeepError, code_of
 from wgsl_kernels.simulator.statements import MOST_ROUNDS, FunctionCompiler
 from wgsl_kernels.wgsl.lint.loops import Loop, changed_in, counted_by
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import deep_stack
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.infer import infer
@@ -37,9 +40,14 @@ from wgsl_kernels.wgsl.types.order import in_order_of_need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Span
+
+
+_FEW = 50
+"""Functions that call each other within Python's own stack, wherever they are called."""
 
 
 class EndlessLoopError(Exception):
@@ -110,6 +118,7 @@ class ModuleCompiler:
             "AbstractInt": int,
             "AbstractFloat": float,
             "converted": partial(builtins.converted, scalars=domain.scalars),
+            "once": (None,),
             "rounds": rounds,
             "count_rounds": count_rounds,
             "most_rounds": MOST_ROUNDS,
@@ -148,9 +157,20 @@ class ModuleCompiler:
     def write(self, name: str, python: str) -> None:
         """Have a function's own text compiled under a Python name."""
         self.sources[name] = ""  # one that calls itself is no WGSL
-        source = self.compiles_functions(self, self.functions[name]).compile(python)
-        self.sources[name] = source
-        exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
+        node = self.functions[name]
+        with deep_stack():
+            source = self.compiles_functions(self, node).compile(python)
+            self.sources[name] = source
+            try:
+                code = code_of(source, f"<{name} on NumPy>")
+            except TooDeepError:
+                message = "statements of this are in too many others to be run on NumPy; "
+                raise RefusedError(f"{message}call functions.", node.ident.begin) from None
+        exec(code, self.globals)
+
+    def stack(self) -> AbstractContextManager[None]:
+        """Enter what calls of its functions need: a deeper stack, where many may be in others."""
+        return deep_stack() if len(self.sources) > _FEW else nullcontext()
 
     def leaf(self, name: str) -> Callable[..., Any]:
         """Return what is called in place of a function's own text."""

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 1 << 20
 """Rounds after which a loop is taken for one that does not end."""
+_MANY = 8
+"""Branches, or statements that leave a block, of which more are not written in each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +76,16 @@ class FunctionCompiler(CallCompiler):
     def statements(self, nodes: Sequence[tree.Statement]) -> None:
         """Write statements; those behind one that some may leave by run for the rest."""
         depth = self.depth
+        leaving = {number for number, node in enumerate(nodes[:-1]) if jumps_in(node)}
+        is_long = len(leaving) > _MANY
+        if is_long:
+            self.write("for _ in once:")
+            self.depth += 1
         for number, node in enumerate(nodes):
             self.statement(node)
-            if number + 1 < len(nodes) and jumps_in(node):
+            if number in leaving and is_long:
+                self.write("if not holds(m): break")
+            elif number in leaving:
                 self.write("if holds(m):")
                 self.depth += 1
         self.depth = depth
@@ -205,6 +214,10 @@ class FunctionCompiler(CallCompiler):
         self.write("m = False")
 
     def if_(self, node: tree.If) -> None:
+        self.begin_branch(node)
+        if _branches(node) > _MANY:
+            self.branches(node)
+            return
         condition = self.kept(self.value(node.condition), "c")
         outer = self.kept("m", "m")
         self.write(f"m = narrowed({outer}, {condition})")
@@ -225,6 +238,35 @@ class FunctionCompiler(CallCompiler):
         else:
             rest = f"joined({then}, excluded({outer}, {condition}))"
             self.write(f"m = {rest if jumps else outer}")
+
+    def begin_branch(self, node: tree.If) -> None:
+        """Write what an if begins with, be it behind an else: nothing."""
+
+    def branches(self, node: tree.If) -> None:
+        """Write many branches, which are not in each other; who is in none is in the rest."""
+        outer, done = self.kept("m", "m"), self.kept("False", "done")
+        jumps = jumps_in(node)
+        self.write("for _ in once:")
+        self.depth += 1
+        branch: tree.If | tree.CompoundStatement | None = node
+        while isinstance(branch, tree.If):
+            if branch is not node:
+                self.write("if not holds(m): break")
+                self.begin_branch(branch)
+            condition = self.kept(self.value(branch.condition), "c")
+            rest = self.kept("m", "m")
+            self.write(f"m = narrowed({rest}, {condition})")
+            self.write("if holds(m):")
+            self.inner(branch.body)
+            if jumps:
+                self.write(f"{done} = joined({done}, m)")
+            self.write(f"m = excluded({rest}, {condition})")
+            branch = branch.otherwise
+        if branch is not None:
+            self.write("if holds(m):")
+            self.inner(branch)
+        self.depth -= 1
+        self.write(f"m = joined({done}, m)" if jumps else f"m = {outer}")
 
     def switch(self, node: tree.Switch) -> None:
         type_ = concrete(self.type_of(node.selector))
@@ -327,6 +369,14 @@ class FunctionCompiler(CallCompiler):
 
     def nothing(self, node: tree.ConstAssert) -> None:
         """Nothing runs."""
+
+
+def _branches(node: tree.If) -> int:
+    """Count an if and those behind its elses."""
+    count = 1
+    while isinstance(node.otherwise, tree.If):
+        node, count = node.otherwise, count + 1
+    return count
 
 
 def _pointed_at(node: tree.Function) -> frozenset[str]:

@@ -18,6 +18,7 @@ from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
 from wgsl_kernels.wgsl.derive.ties import pairs_of_max, rule_at_ties
 from wgsl_kernels.wgsl.linking.joining import unhidden
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import deep_stack, is_deep
 from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
 from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
@@ -127,9 +128,10 @@ class Forward:
 
     @contextmanager
     def _placed(self) -> Iterator[None]:
-        """Have places in errors be those in the file that was given."""
+        """Have places in errors be those in the file that was given, however deep it is."""
         try:
-            yield
+            with deep_stack():
+                yield
         except NotDerivableError as error:
             raise NotDerivableError(error.message, self._begin(error.begin)) from None
 
@@ -193,7 +195,7 @@ class Forward:
 
     def _declared(self, node: tree.Value | tree.Var) -> None:
         tangent = None
-        if node.name in self.activity.names.active and self._is_float(node):
+        if node.name in self.activity.names.active and self._is_float_type(self._type(node)):
             tangent = self._zero(self._type(node))
         if node.value is not None and self.activity.has_tangent(node.value):
             dual = self._dual(node.value)
@@ -285,6 +287,14 @@ class Forward:
     # Expressions.
 
     def _dual(self, node: tree.Expression) -> Dual:
+        """Return a value with its tangent; what is deep in either gets a name."""
+        value, tangent = (made := self._made_of(node)).value, made.tangent
+        if tangent is None:
+            return made
+        value = self.let(value) if is_deep(value) else value
+        return Dual(value, self.let(tangent) if is_deep(tangent) else tangent)
+
+    def _made_of(self, node: tree.Expression) -> Dual:
         if not self.activity.has_tangent(node):
             return Dual(self._copy(node))
         if isinstance(node, tree.Name):
@@ -465,9 +475,6 @@ class Forward:
             if found is not None:
                 return found
         return concrete(self._of(written))
-
-    def _is_float(self, node: tree.Value | tree.Var) -> bool:
-        return self._is_float_type(self._type(node))
 
     def _is_float_type(self, type_: Type | None) -> bool:
         return type_ is not None and self.activity.is_float(type_)
