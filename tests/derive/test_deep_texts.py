@@ -103,3 +103,27 @@ def test_statements_in_too_many_others_are_refused_at_their_function() -> None:
     with pytest.raises(RefusedError, match="in too many others to be run on NumPy") as caught:
         compiler.function("f")
     assert caught.value.begin == text.index("f(x")
+
+
+@pytest.mark.parametrize("form", [None, "window", "product"])
+def test_deep_texts_of_other_forms_are_derived(form: Any) -> None:
+    deep = f"a{' + a' * 600}"
+    sums = "fn init() -> f32 { return 0.0; }\nfn combine(a: f32, b: f32) -> f32 { return a + b; }\n"
+    maps = "".join(f"fn {one}(a: f32) -> f32 {{ return {deep}; }}\n" for one in ("lift", "finish"))
+    text, x, attrs = f"{sums}{maps}", np.ones((1, 2, 2, 1)), {"axis": -1}
+    how: dict[str, Any] = {"form": form}
+    if form == "product":
+        text = f"""fn a_at(b: u32, row: u32, k: u32) -> T_x {{ return x[row * params.depth + k]; }}
+fn b_at(b: u32, k: u32, col: u32) -> T_x {{ return x[col * params.depth + k]; }}
+fn term(a: f32, b: f32, sum: f32) -> f32 {{ return sum + ({deep}) * b; }}
+"""
+        x, how = np.ones((2, 2)), {"form": form, "params": lambda x_shape: {"depth": x_shape[-1]}}
+        wk.signature("Deep")(lambda x, /: x.like(shape=(x.shape[0], x.shape[0])))
+    elif form is None:
+        wk.signature("Deep")(lambda x, /, *, axis=-1: x.like(shape=x.shape[:-1]))
+    wk.wgsl_kernel("Deep", text, gradient="derive", cpu="derive", **how)
+    given: dict[str, Any] = {None: attrs, "window": {"filter_size": 2}, "product": {}}[form]
+    with wk.use_backend("cpu"):
+        slopes = wk.grad(lambda x: wk.sum(wk.run("Deep", x, **given)))(wk.tensor(x)).numpy()
+
+    np.testing.assert_allclose(slopes, 601 * 4 if form == "product" else 601**2)

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace, Place, RefusedError
 from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
@@ -14,6 +16,7 @@ from wgsl_kernels.wgsl.syntax.depth import is_deep
 from wgsl_kernels.wgsl.types.kinds import (
     ABSTRACT_FLOAT,
     ABSTRACT_INT,
+    INTEGERS,
     U32,
     Array,
     Atomic,
@@ -30,7 +33,7 @@ from wgsl_kernels.wgsl.types.kinds import (
     value_of,
     with_scalar,
 )
-from wgsl_kernels.wgsl.types.values import literal_value
+from wgsl_kernels.wgsl.types.values import known_literal, literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,7 +108,25 @@ class ExpressionCompiler:
         found = _VALUES[type(node)](self, node)
         found = self.kept(found) if is_deep(found) else found
         self.is_target = is_target
-        return found if wanted is None else self.converted(found, given, wanted)
+        if wanted is None:
+            return found
+        self.check_range(node, scalar_of(wanted))
+        return self.converted(found, given, wanted)
+
+    def check_range(self, node: tree.Expression, wanted: Scalar | None) -> None:
+        """Refuse an integer without a type of its own that the wanted type does not hold."""
+        if wanted is None or wanted.name not in INTEGERS or wanted in ABSTRACT:
+            return
+        left: list[tree.Expression] = [node]
+        while left:
+            one = left.pop()
+            if scalar_of(self.type_of(one)) != ABSTRACT_INT:
+                continue
+            number = self.module.constants.number_or_none(one)
+            limits = np.iinfo(self.module.scalars[wanted.name])
+            if number is not None and not limits.min <= number <= limits.max:
+                self.refuse(f"{int(number)} is beyond what {wanted} holds.", one)
+            left += one.arguments if isinstance(one, tree.Call) and number is None else ()
 
     def converted(self, value: str, given: Type, wanted: Type) -> str:
         """Return a value without a type of its own as the one that is wanted."""
@@ -129,6 +150,12 @@ class ExpressionCompiler:
         if node.text in ("true", "false"):
             return "true" if node.text == "true" else "false"
         value, type_ = literal_value(node.text), self.type_of(node)
+        if (
+            isinstance(type_, Scalar)
+            and isinstance(value, int)
+            and known_literal(node.text) is None
+        ):
+            self.refuse(f"{node.text} is beyond what {type_} holds.", node)
         if type_ == ABSTRACT_INT:
             return repr(int(value))
         if type_ == ABSTRACT_FLOAT:
@@ -194,6 +221,9 @@ class ExpressionCompiler:
         if node.operator in ("&&", "||"):
             return self.lazy(node)
         left, right = self.type_of(node.left), self.type_of(node.right)
+        if node.operator not in ("<<", ">>"):
+            self.check_range(node.left, scalar_of(right))
+            self.check_range(node.right, scalar_of(left))
         one = self.value(node.left)
         if self.module.has_effects(node.right):
             one = self.kept(one)

@@ -130,7 +130,7 @@ class ModuleCompiler:
                 masks,
                 "Cell CellPointer each excluded holds joined narrowed part_of with_part written",
             ),
-            (builtins, "bits divided product remainder shifted_left shifted_right"),
+            (builtins, "bits divided product remainder saturated shifted_left shifted_right"),
         ):
             self.globals |= {name: getattr(where, name) for name in names.split()}
         self.globals |= domain.names

@@ -256,7 +256,11 @@ def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
     made = DerivedShader(
         name, given, shader.origin, params=shader.params, parent=shader, wanted=wanted
     )
-    return made, Twin(made)
+    try:
+        return made, Twin(made)
+    except ShaderError:
+        Twin(shader)  # raises at the author's line, if it is that which does not run
+        raise
 
 
 def register_slopes(part: ShaderKernel) -> None:

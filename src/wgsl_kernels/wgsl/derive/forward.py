@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_name
 from wgsl_kernels.wgsl.derive.custom import check_rules, custom_rules
 from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual, is_plain, wrapped
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
 from wgsl_kernels.wgsl.derive.ties import pairs_of_max, rule_at_ties
+from wgsl_kernels.wgsl.derive.typed import TypedText
 from wgsl_kernels.wgsl.linking.joining import unhidden
 from wgsl_kernels.wgsl.syntax import tree
 from wgsl_kernels.wgsl.syntax.depth import deep_stack, is_deep
@@ -26,7 +27,6 @@ from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
     Type,
-    concrete,
     value_of,
 )
 from wgsl_kernels.wgsl.types.named import NamedTypes
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-class Forward:
+class Forward(TypedText):
     """Derives functions of one file."""
 
     def __init__(
@@ -68,12 +68,11 @@ class Forward:
         self._edited = text if isinstance(text, EditedText) and text is not names.text else None
         known = (*others, *own.declarations)
         check_rules(names.text, names.module.functions, known)
-        self.types = infer(known)
         self.functions = own.functions
         self.rules = {**BUILTINS, **rules, **written}
-        named = NamedTypes(known)
-        self.activity = Activity(self.types, named, self.functions, self.rules)
-        self._generic = generic
+        types = infer(known)
+        activity = Activity(types, NamedTypes(known), self.functions, self.rules)
+        super().__init__(types, activity, generic)
         self._label = label or (lambda begin: names.text.origin(begin)[1].label)
         self._words = set(_WORD.findall(text.text))
         self._prefix = "d_"
@@ -344,7 +343,7 @@ class Forward:
             else:
                 tangent = f"{one} {operator} {wrapped(other)}"
             return Dual(f"({value})", tangent)
-        a, b = self._held(left.value), self._held(right.value)
+        a, b = self._operand(left, left_type, type_), self._operand(right, right_type, type_)
         if operator == "*":
             both = [] if left.tangent is None else [f"{wrapped(left.tangent)} * {b}"]
             both += [] if right.tangent is None else [f"{a} * {wrapped(right.tangent)}"]
@@ -383,12 +382,12 @@ class Forward:
             found = self.let(f"{made}({', '.join(given)})")
             return Dual(f"{found}.value", f"{found}.tangent")
         if name in VECTORS:
-            values = [self._held(one.value) for one in arguments]
+            values = self._operands(node, arguments, type_)
             return VECTORS[name](self, values, [one.tangent for one in arguments])
         if name in ("f32", "f16") or self._makes(node):
             tangents = [
-                self._zero(self._of(one)) if dual.tangent is None else dual.tangent
-                for one, dual in zip(node.arguments, arguments, strict=True)
+                self._zero(wanted) if dual.tangent is None else dual.tangent
+                for wanted, dual in zip(self._parts_of(type_, node), arguments, strict=True)
             ]
             written = spell(node.callee)
             given = [one.value for one in arguments]
@@ -413,7 +412,7 @@ class Forward:
     def _by_rule(
         self, node: tree.Call, arguments: Sequence[Dual], rule: DerivativeRule, type_: Type
     ) -> Dual:
-        values = [self._held(one.value) for one in arguments]
+        values = self._operands(node, arguments, type_)
         value = self.let(f"{spell(node.callee)}({', '.join(values)})")
         facts = dict(zip("abcd", values, strict=False))
         facts |= {"y": value, "zero": self._zero(type_), "one": self._one(type_)}
@@ -428,6 +427,10 @@ class Forward:
             )
         return Dual(value, " + ".join(parts) or None)
 
+    def _operands(self, node: tree.Call, arguments: Sequence[Dual], type_: Type) -> list[str]:
+        given = zip(node.arguments, arguments, strict=True)
+        return [self._operand(dual, self._of(one), type_) for one, dual in given]
+
     # Text.
 
     def _write(self, line: str) -> None:
@@ -436,17 +439,21 @@ class Forward:
     def _copy(self, node: tree.Node) -> str:
         return self.text.text[node.begin : node.end]
 
-    def let(self, value: str) -> str:
-        """Return a name for a value, which is computed once."""
+    def let(self, value: str, type_: str = "") -> str:
+        """Return a name for a value, which is computed once, as a type if that is not its own."""
         if is_plain(value):
             return value
         name = self._free("t")
-        self._write(f"let {name} = {value};")
+        self._write(f"let {name}{type_ and f': {type_}'} = {value};")
         return name
 
     def _held(self, value: str | None) -> str:
         assert value is not None
         return self.let(value)
+
+    def _operand(self, dual: Dual, type_: Type, result: Type) -> str:
+        """Return a name for a value that is combined to a result, whose scalar literals take."""
+        return self.let(dual.value, self._literal_type(type_, result))
 
     def _free(self, stem: str) -> str:
         name = stem
@@ -458,42 +465,3 @@ class Forward:
 
     def _starts_with(self, prefix: str) -> bool:
         return any(one.startswith(prefix) for one in self._words)
-
-    # Types.
-
-    def _of(self, node: tree.Expression) -> Type:
-        found = self.types.value_of(node)
-        if found is None:
-            self._refuse("the type of this is not known", node)
-        return found
-
-    def _type(self, node: tree.Value | tree.Var) -> Type:
-        written = node.type if node.type is not None else node.value
-        assert written is not None
-        if node.type is not None:
-            found = self.activity.named.of(node.type)
-            if found is not None:
-                return found
-        return concrete(self._of(written))
-
-    def _is_float_type(self, type_: Type | None) -> bool:
-        return type_ is not None and self.activity.is_float(type_)
-
-    def _spelled(self, type_: Type) -> str:
-        plain = str(concrete(type_))
-        return re.sub(r"\bf32\b", self._generic, plain) if self._generic else plain
-
-    def _zero(self, type_: Type) -> str:
-        return f"{self._spelled(type_)}()"
-
-    def _one(self, type_: Type) -> str:
-        return f"{self._spelled(type_)}(1)"
-
-    def _spread(self, tangent: str | None, given: Type, wanted: Type) -> str | None:
-        """Return a tangent of a scalar that is added to a vector."""
-        if tangent is None or isinstance(wanted, Scalar) or not isinstance(given, Scalar):
-            return tangent
-        return f"{self._spelled(wanted)}({tangent})"
-
-    def _refuse(self, reason: str, node: tree.Node) -> NoReturn:
-        raise NotDerivableError(f"{reason}.", node.begin)
