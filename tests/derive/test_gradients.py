@@ -382,8 +382,11 @@ def test_functions_of_another_file_are_followed(
 
 
 def test_a_gradient_that_is_zero_is_remarked() -> None:
-    with pytest.warns(RuntimeWarning, match="Steps: the gradient by x is zero throughout"):
+    with pytest.warns(
+        RuntimeWarning, match="Steps: the gradient by x is zero throughout"
+    ) as caught:
         f = register("fn op(x: f32) -> f32 {\n  return floor(x);\n}\n", "Steps")
+    assert [one.filename for one in caught] == [__file__]
 
     assert wk.grad(lambda x: wk.sum(f(x)))(wk.tensor([1.5])).tolist() == [0.0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from wgsl_kernels.wgsl.names.resolve import names_of
 from wgsl_kernels.wgsl.syntax.names import free_name, wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Span, Text
+from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, SourceMap, TextBuilder, WrittenText
 
 if TYPE_CHECKING:
@@ -26,13 +28,28 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.modules.kernel_source import Source
     from wgsl_kernels.backends.webgpu.products.written import ProductFile
     from wgsl_kernels.wgsl.names.resolve import Names
-    from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
+    from wgsl_kernels.wgsl.syntax.tree import Declaration, Function, Name
 
 
 def op_of(source: Source, dtype: str = "float32") -> Function | None:
     """Return the function of a map that serves a dtype, None where there is none."""
     names = (*VARIANTS.get(dtype, ()), "op")
     return next((source.functions[one] for one in names if one in source.functions), None)
+
+
+def warn_of_zero(shader: ShaderKernel, wanted: str) -> None:
+    """Warn where a shader is registered whose gradient by an input is zero throughout."""
+    message = f"{shader.name}: the gradient by {wanted} is zero throughout."
+    warnings.warn_explicit(message, RuntimeWarning, shader.origin.file, shader.origin.line)
+
+
+def type_meant(source: Source, node: Name | None) -> str:
+    """Return a type as it is spelled, in place of an alias of the file what that means."""
+    seen = set[str]()
+    while node is not None and node.name in source.aliases and node.name not in seen:
+        seen.add(node.name)
+        node = source.aliases[node.name].type
+    return spell(node)
 
 
 _GIVEN = re.compile(r"\b(T_\w+|has_\w+|\w+_rank)\b")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +14,8 @@ from wgsl_kernels.backends.derived.context import (
     given_names,
     op_of,
     own_text,
+    type_meant,
+    warn_of_zero,
 )
 from wgsl_kernels.backends.derived.kernels import refuse_complex
 from wgsl_kernels.backends.derived.library import RULES
@@ -155,12 +156,13 @@ def map_parameters(shader: ShaderKernel) -> list[str]:
     source = shader.source
     op = op_of(source)
     assert op is not None
-    if not _is_float(spell(op.returns), "y") and not spell(op.returns).startswith("T_"):
-        returns = spell(op.returns)
+    returns = type_meant(source, op.returns)
+    if not _is_float(returns, "y") and not returns.startswith("T_"):
         raise ShaderError(
             source.point(f"{shader.name}: gradient='derive' wants a float, not {returns}.", op)
         )
-    found = [one.name for one in op.parameters if _is_float(spell(one.type), one.name)]
+    types = {one.name: type_meant(source, one.type) for one in op.parameters}
+    found = [name for name, type_ in types.items() if _is_float(type_, name)]
     return [one for one in found if one != "i"]
 
 
@@ -178,7 +180,7 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
     source, text = shader.source, _own_text(shader)
     op = op_of(source)
     assert op is not None
-    written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
+    written = {type_meant(source, one) for one in (op.returns, *[p.type for p in op.parameters])}
     others = [*declared(given_names(source, "f32")), *parse(common()).declarations]
     own, *imported = files_of(source)
     if isinstance(text, WrittenText):
@@ -194,8 +196,7 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
         message = f"{shader.name}: the gradient by {wanted}: {error.message}"
         raise ShaderError(own.text.point(message, error.begin)) from None
     if made.is_zero and not isinstance(shader, MadeShader):
-        message = f"{shader.name}: the gradient by {wanted} is zero throughout."
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
+        warn_of_zero(shader, wanted)
     known = {*_imported(text), *own.module.functions}
     missing = [one for one in made.imports if one.rpartition("::")[2] not in known]
     imports = "".join(f"import {one};\n" for one in missing)

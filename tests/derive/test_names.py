@@ -1,12 +1,14 @@
-"""What is derived where a name hides another: a local an outer one, a function one of WGSL's."""
+"""What is derived goes by what names mean: one may hide another, or stand for it."""
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
+from wgsl_kernels.cli.show import gradient_of
 from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import check_gradient
 
@@ -199,3 +201,29 @@ def check(backend: str, given: tuple[Array, ...], **attrs: Any) -> None:
     np.testing.assert_allclose(values(backend), values("simulator"), rtol=1e-5)
     with wk.use_backend(backend):
         check_gradient(lambda *xs: wk.run("Hiding", *xs, **attrs), given)
+
+
+def test_types_may_have_other_names(backend: str) -> None:
+    text = "alias F = T;\nalias G = F;\nfn op(x: G) -> F { let s = x * x; return F(2.0) * s; }\n"
+    wk.signature("Named")(lambda x, /: x.like())
+    wk.wgsl_kernel("Named", text, gradient="derive", cpu="derive")
+
+    def f(x: wk.Tensor) -> wk.Tensor:
+        return wk.run("Named", x)
+
+    with wk.use_backend(backend):
+        x = wk.tensor([1.5], dtype="float32")
+        assert f(x).tolist() == [4.5]
+        assert wk.grad(lambda x: wk.sum(f(x)))(x).tolist() == [6.0]
+
+
+def test_a_derived_text_says_where_each_function_is_from(tmp_path: Path) -> None:
+    (tmp_path / "lib.wesl").write_text("// One.\n\nfn twice(x: f32) -> f32 { return 2.0 * x; }\n")
+    own = tmp_path / "own.wesl"
+    own.write_text("import super::lib::twice;\nfn op(x: f32) -> f32 { return twice(x) * x; }\n")
+    wk.wgsl_kernel("Named", own, gradient="derive")
+    notes = [one for one in gradient_of("Named", "x").splitlines() if "the tangent of" in one]
+    assert [one.partition("tangent of ")[2] for one in notes] == [
+        f"twice, {tmp_path / 'lib.wesl'}:3:1.",
+        f"op, {own}:2:1.",
+    ]
