@@ -32,6 +32,7 @@ _CUSTOM = re.compile(
     rf"{_BEGUN.pattern}[^\S\n]+(\w+)[^\S\n]*\(([^)\n]*)\)[^\S\n]*=[^\S\n]*(\S.*?)[^\S\n]*(?=//|$)",
     re.MULTILINE,
 )
+_WANTED = "want // @derivative f(x, k) = …, …: a derivative by each parameter."
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -65,8 +66,7 @@ def custom_rules(text: Text, functions: Mapping[str, Function]) -> dict[str, Der
     found: dict[str, DerivativeRule] = {}
     for begun in _BEGUN.finditer(text.text):
         if _CUSTOM.match(text.text, begun.start()) is None:
-            message = "want // @derivative f(x, k) = …, …: a derivative by each parameter."
-            raise NotDerivableError(message, begun.start())
+            raise NotDerivableError(_WANTED, begun.start())
     for match in _CUSTOM.finditer(text.text):
         name, given, written = match.groups()
         names = [one.strip() for one in given.split(",")]
@@ -113,6 +113,8 @@ def check_rules(
                 message = f"{slope!r} is no expression" if slope else "a derivative is missing"
                 raise NotDerivableError(f"{message}; want a derivative of {name}.", at)
             made = resolve(Text(text.file, f"{head}{slope}; _ = wk_y; }}"))
+            if not made.module.is_whole:
+                raise NotDerivableError(_WANTED, match.start())
             for problem in made.problems({*declared, *_imported(text, made)}):
                 raise NotDerivableError(problem.message, at + problem.begin - len(head))
             if function is not None:
