@@ -234,7 +234,7 @@ def test_kinks_are_as_the_gradients_page_says(formula: str, backend: str) -> Non
 def test_a_comment_gives_a_derivative(backend: str) -> None:
     wk.wgsl_kernel(
         "Quick",
-        """// @derivative quick(x, k) = y * k, 0
+        """// @derivative quick(x, k) = y * k, 0 // by x alone
 fn quick(x: f32, k: f32) -> f32 {
   return bitcast<f32>(bitcast<u32>(x));
 }
@@ -253,7 +253,27 @@ fn op(x: f32) -> f32 {
     assert found.tolist() == [6.0]
 
 
+CALLED = "fn by(x: f32) -> f32 {\n  return x;\n}\nfn op(x: f32) -> f32 {\n  return by(x);\n}\n"
 REFUSED = {
+    "a comment that names nothing": (
+        f"  // @derivative by(x) = 2.0 * z\n{CALLED}", ":1:32: ", "nothing is called 'z' here",
+    ),
+    "a comment without a value": (
+        f"// @derivative by(x) = 2.0 *\n{CALLED}", ":1:24: ", "'2.0 *' is no expression",
+    ),
+    "a comment without parentheses": (
+        f"// @derivative by x = 2.0\n{CALLED}", ":1:1: ", "want // @derivative f(x, k) = ",
+    ),
+    "a comment of another type": (
+        f"// @derivative by(x) = vec2(y, x)\n{CALLED}", ":1:24: ", "want a derivative of f32",
+    ),
+    "a comment of what does not fit": (
+        f"// @derivative by(x) = sin(x, y)\n{CALLED}", ":1:24: ", "sin takes 1, not 2, arguments",
+    ),
+    "a comment above op that names nothing": (
+        "// @derivative op(x) = y + z\nfn op(x: f32) -> f32 {\n  return x;\n}\n",
+        ":1:28: ", "nothing is called 'z' here",
+    ),
     "a comment of too few derivatives": (
         "// @derivative by(x) = 2.0\nfn by(x: f32, k: f32) -> f32 {\n  return x * k;\n}\n"
         "fn op(x: f32) -> f32 {\n  return by(x, 2.0);\n}\n",
@@ -362,8 +382,11 @@ def test_functions_of_another_file_are_followed(
 
 
 def test_a_gradient_that_is_zero_is_remarked() -> None:
-    with pytest.warns(RuntimeWarning, match="Steps: the gradient by x is zero throughout"):
+    with pytest.warns(
+        RuntimeWarning, match="Steps: the gradient by x is zero throughout"
+    ) as caught:
         f = register("fn op(x: f32) -> f32 {\n  return floor(x);\n}\n", "Steps")
+    assert [one.filename for one in caught] == [__file__]
 
     assert wk.grad(lambda x: wk.sum(f(x)))(wk.tensor([1.5])).tolist() == [0.0]
 

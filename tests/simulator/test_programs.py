@@ -73,6 +73,16 @@ PROGRAMS: dict[str, tuple[str, str, Callable[[Array], Array]]] = {
         "",
         lambda x: 1.5 * np.maximum(1, np.floor(x / 1.5) + 1),
     ),
+    "an index that hides a constant": (
+        "let N = i; var a: array<f32, 3>; { const N = 2; a[N] = x[i]; } y[N] = a[2];",
+        "const N = 0u;",
+        lambda x: x,
+    ),
+    "sizes by local constants": (
+        "const N = 3 + M; var a: array<f32, N>; a[N - 1] = x[i]; y[i] = a[4] + a[3];",
+        "const N = 1; const M = 2;",
+        lambda x: x,
+    ),
     "while with return inside": (
         "var n = 0.0; while (true) { n += 1.0; if (n > x[i] + 3.0) { y[i] = n; return; } }",
         "",

@@ -36,6 +36,15 @@ def converted(kind: str, x: Any, scalars: Mapping[str, Any] = FLOAT32.scalars) -
     return x.astype(wanted)
 
 
+def saturated(kind: str, x: float) -> Any:
+    """Return a constant float as an integer, the nearest that there is.
+
+    Source: section 17.1.2; floats without a type of their own are not rounded to f32 before.
+    """
+    limits = np.iinfo(FLOAT32.scalars[kind])
+    return FLOAT32.scalars[kind](min(max(int(x), limits.min), limits.max))
+
+
 def bits(kind: str, x: Any) -> Any:
     """Return the same bits as another type of as many."""
     return np.ascontiguousarray(x).view(FLOAT32.scalars[kind])[()] if np.ndim(x) else _one(kind, x)

@@ -8,6 +8,8 @@ from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
 from wgsl_kernels.simulator.expressions import ABSTRACT, ExpressionCompiler
 from wgsl_kernels.simulator.places import MemoryPlace
 from wgsl_kernels.wgsl.types.kinds import (
+    ABSTRACT_FLOAT,
+    INTEGERS,
     U32,
     Array,
     Matrix,
@@ -126,7 +128,7 @@ class CallCompiler(ExpressionCompiler):
         others = [one for one in scalars if one is not None and one not in ABSTRACT]
         if name in ("extractBits", "insertBits") and at >= len(scalars) - 2:
             return with_scalar(given, U32)
-        if name == "ldexp" and at == 1:
+        if name == "ldexp":
             return concrete(given)
         if name == "select":
             scalar = scalar_of(result)
@@ -165,10 +167,13 @@ class CallCompiler(ExpressionCompiler):
         given = self.type_of(node)
         value, scalar = self.value(node), scalar_of(given)
         assert scalar is not None
+        self.check_range(node, element)
 
         def made(one: str) -> str:
             if scalar == element:
                 return one
+            if scalar == ABSTRACT_FLOAT and element.name in INTEGERS:
+                return f"saturated({element.name!r}, {one})"
             if scalar in ABSTRACT and element.name != "bool":
                 return self.number(one, element)
             return f"converted({element.name!r}, {one})"

@@ -119,7 +119,7 @@ class EntryPoint:
                 known[module.memory(name)] = memory
         given = self._builtins(groups, number + first, within, subgroups)
         function = known[module.function(self.node.name)]
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), module.stack():
             function(True, *given)
 
     def _order(self, run: Run, order: Order) -> Any:

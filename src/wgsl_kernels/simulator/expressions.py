@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import keyword
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace, Place, RefusedError
 from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import is_deep
 from wgsl_kernels.wgsl.types.kinds import (
     ABSTRACT_FLOAT,
     ABSTRACT_INT,
+    INTEGERS,
     U32,
     Array,
     Atomic,
@@ -28,9 +33,10 @@ from wgsl_kernels.wgsl.types.kinds import (
     value_of,
     with_scalar,
 )
-from wgsl_kernels.wgsl.types.values import literal_value
+from wgsl_kernels.wgsl.types.values import known_literal, literal_value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import NoReturn
 
     from wgsl_kernels.simulator.module import ModuleCompiler
@@ -55,7 +61,7 @@ class ExpressionCompiler:
         self.module = module
         self.lines: list[str] = []
         self.depth = 1
-        self.scopes: list[dict[str, Local]] = [{}]
+        self.scopes: list[dict[str, Local]] = []
         self.is_target = False
         self._count = 0
 
@@ -100,8 +106,27 @@ class ExpressionCompiler:
         given = self.type_of(node)
         is_target, self.is_target = self.is_target, False
         found = _VALUES[type(node)](self, node)
+        found = self.kept(found) if is_deep(found) else found
         self.is_target = is_target
-        return found if wanted is None else self.converted(found, given, wanted)
+        if wanted is None:
+            return found
+        self.check_range(node, scalar_of(wanted))
+        return self.converted(found, given, wanted)
+
+    def check_range(self, node: tree.Expression, wanted: Scalar | None) -> None:
+        """Refuse an integer without a type of its own that the wanted type does not hold."""
+        if wanted is None or wanted.name not in INTEGERS or wanted in ABSTRACT:
+            return
+        left: list[tree.Expression] = [node]
+        while left:
+            one = left.pop()
+            if scalar_of(self.type_of(one)) != ABSTRACT_INT:
+                continue
+            number = self.module.constants.number_or_none(one)
+            limits = np.iinfo(self.module.scalars[wanted.name])
+            if number is not None and not limits.min <= number <= limits.max:
+                self.refuse(f"{int(number)} is beyond what {wanted} holds.", one)
+            left += one.arguments if isinstance(one, tree.Call) and number is None else ()
 
     def converted(self, value: str, given: Type, wanted: Type) -> str:
         """Return a value without a type of its own as the one that is wanted."""
@@ -125,6 +150,12 @@ class ExpressionCompiler:
         if node.text in ("true", "false"):
             return "true" if node.text == "true" else "false"
         value, type_ = literal_value(node.text), self.type_of(node)
+        if (
+            isinstance(type_, Scalar)
+            and isinstance(value, int)
+            and known_literal(node.text) is None
+        ):
+            self.refuse(f"{node.text} is beyond what {type_} holds.", node)
         if type_ == ABSTRACT_INT:
             return repr(int(value))
         if type_ == ABSTRACT_FLOAT:
@@ -133,7 +164,7 @@ class ExpressionCompiler:
         return self.number(repr(value), type_)
 
     def paren(self, node: tree.Paren) -> str:
-        return f"({_VALUES[type(node.inner)](self, node.inner)})"
+        return f"({self.value(node.inner)})"
 
     def name(self, node: tree.Name) -> str:
         found = self.found(node.name)
@@ -142,6 +173,19 @@ class ExpressionCompiler:
         if node.name in self.module.values:
             return self.module.value_named(node.name)
         return self.read(self.place(node))
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Enter a scope, whose names hide those outside of it."""
+        self.scopes.append({})
+        with self.module.constants.scope():
+            yield
+        self.scopes.pop()
+
+    def declare(self, node: tree.Parameter | tree.Var | tree.Value, local: Local) -> None:
+        """Declare a name of the innermost scope."""
+        self.scopes[-1][node.name] = local
+        self.module.constants.declare(node.name, node)
 
     def found(self, name: str) -> Local | None:
         """Return what a name is in the function, None where it is not the function's."""
@@ -177,6 +221,9 @@ class ExpressionCompiler:
         if node.operator in ("&&", "||"):
             return self.lazy(node)
         left, right = self.type_of(node.left), self.type_of(node.right)
+        if node.operator not in ("<<", ">>"):
+            self.check_range(node.left, scalar_of(right))
+            self.check_range(node.right, scalar_of(left))
         one = self.value(node.left)
         if self.module.has_effects(node.right):
             one = self.kept(one)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,9 +15,11 @@ from wgsl_kernels.simulator import builtins, masks
 from wgsl_kernels.simulator.builtins import COMPONENTWISE, WHOLE
 from wgsl_kernels.simulator.domains import FLOAT32
 from wgsl_kernels.simulator.places import RefusedError
+from wgsl_kernels.simulator.python_code import TooDeepError, code_of
 from wgsl_kernels.simulator.statements import MOST_ROUNDS, FunctionCompiler
 from wgsl_kernels.wgsl.lint.loops import Loop, changed_in, counted_by
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import deep_stack
 from wgsl_kernels.wgsl.syntax.parser import parse_expression
 from wgsl_kernels.wgsl.syntax.walk import descendants
 from wgsl_kernels.wgsl.types.infer import infer
@@ -37,9 +40,14 @@ from wgsl_kernels.wgsl.types.order import in_order_of_need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractContextManager
 
     from wgsl_kernels.simulator.domains import Domain
     from wgsl_kernels.wgsl.syntax.places import Span
+
+
+_FEW = 50
+"""Functions that call each other within Python's own stack, wherever they are called."""
 
 
 class EndlessLoopError(Exception):
@@ -64,6 +72,7 @@ class ModuleCompiler:
         domain: What it computes in.
         given: Values of its overrides.
         types: The types of its expressions.
+        constants: What evaluates constant expressions, in the scopes that are open.
         functions: Its functions, by name.
         variables: Its variables, by name.
         values: Its constants and overrides, by name.
@@ -88,6 +97,7 @@ class ModuleCompiler:
         self.text = module.text
         self.types = infer(module.declarations)
         self._named = NamedTypes(module.declarations, overrides=constants)
+        self.constants = self._named.constants
         self._layouts = TypeLayouts(self._named)
         self.functions = module.functions
         self.variables = module.variables
@@ -108,6 +118,7 @@ class ModuleCompiler:
             "AbstractInt": int,
             "AbstractFloat": float,
             "converted": partial(builtins.converted, scalars=domain.scalars),
+            "once": (None,),
             "rounds": rounds,
             "count_rounds": count_rounds,
             "most_rounds": MOST_ROUNDS,
@@ -119,7 +130,7 @@ class ModuleCompiler:
                 masks,
                 "Cell CellPointer each excluded holds joined narrowed part_of with_part written",
             ),
-            (builtins, "bits divided product remainder shifted_left shifted_right"),
+            (builtins, "bits divided product remainder saturated shifted_left shifted_right"),
         ):
             self.globals |= {name: getattr(where, name) for name in names.split()}
         self.globals |= domain.names
@@ -146,9 +157,20 @@ class ModuleCompiler:
     def write(self, name: str, python: str) -> None:
         """Have a function's own text compiled under a Python name."""
         self.sources[name] = ""  # one that calls itself is no WGSL
-        source = self.compiles_functions(self, self.functions[name]).compile(python)
-        self.sources[name] = source
-        exec(compile(source, f"<{name} on NumPy>", "exec"), self.globals)
+        node = self.functions[name]
+        with deep_stack():
+            source = self.compiles_functions(self, node).compile(python)
+            self.sources[name] = source
+            try:
+                code = code_of(source, f"<{name} on NumPy>")
+            except TooDeepError:
+                message = "statements of this are in too many others to be run on NumPy; "
+                raise RefusedError(f"{message}call functions.", node.ident.begin) from None
+        exec(code, self.globals)
+
+    def stack(self) -> AbstractContextManager[None]:
+        """Enter what calls of its functions need: a deeper stack, where many may be in others."""
+        return deep_stack() if len(self.sources) > _FEW else nullcontext()
 
     def leaf(self, name: str) -> Callable[..., Any]:
         """Return what is called in place of a function's own text."""
@@ -169,7 +191,7 @@ class ModuleCompiler:
         It counts up integers to what no round changes, and its rounds have no loops. Where values
         are watched, it is compiled as it is written.
         """
-        counted = counted_by(node, self._named.constants)
+        counted = counted_by(node, self.constants)
         if counted is None or self.compiles_functions is not FunctionCompiler:
             return 0
         assert isinstance(node, tree.For)
@@ -270,7 +292,7 @@ class ModuleCompiler:
         if isinstance(type_.count, str):
             node = parse_expression(type_.count)
             assert node is not None
-            return int(self._named.constants.number(node))
+            return int(self.constants.number(node))
         return type_.count
 
     def words(self, type_: Type) -> int:
@@ -313,7 +335,7 @@ class ModuleCompiler:
         """Return the value of an index that is known before anything runs."""
         if any(isinstance(one, (tree.Call, tree.Index)) for one in descendants(node)):
             return None
-        found = self._named.constants.number_or_none(node)
+        found = self.constants.number_or_none(node)
         return None if found is None else int(found)
 
     def private(self, name: str) -> str:

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 MOST_ROUNDS = 1 << 20
 """Rounds after which a loop is taken for one that does not end."""
+_MANY = 8
+"""Branches, or statements that leave a block, of which more are not written in each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +58,14 @@ class FunctionCompiler(CallCompiler):
         if not isinstance(body, tree.CompoundStatement):
             self.refuse("this body is not understood.", self.node)
         given: list[str] = []
-        for parameter in self.node.parameters:
-            given.append(self.fresh(parameter.name))
-            self.scopes[0][parameter.name] = Local(given[-1])
-            self.declared(parameter.ident, given[-1])
-        self.write("found = None")
-        self.body(body)
-        self.write("return found")
+        with self.module.constants.top(), self.scope():
+            for parameter in self.node.parameters:
+                given.append(self.fresh(parameter.name))
+                self.declare(parameter, Local(given[-1]))
+                self.declared(parameter.ident, given[-1])
+            self.write("found = None")
+            self.body(body)
+            self.write("return found")
         return "\n".join((f"def {name}({', '.join(('m', *given))}):", *self.lines, ""))
 
     def body(self, node: tree.CompoundStatement) -> None:
@@ -73,9 +76,16 @@ class FunctionCompiler(CallCompiler):
     def statements(self, nodes: Sequence[tree.Statement]) -> None:
         """Write statements; those behind one that some may leave by run for the rest."""
         depth = self.depth
+        leaving = {number for number, node in enumerate(nodes[:-1]) if jumps_in(node)}
+        is_long = len(leaving) > _MANY
+        if is_long:
+            self.write("for _ in once:")
+            self.depth += 1
         for number, node in enumerate(nodes):
             self.statement(node)
-            if number + 1 < len(nodes) and jumps_in(node):
+            if number in leaving and is_long:
+                self.write("if not holds(m): break")
+            elif number in leaving:
                 self.write("if holds(m):")
                 self.depth += 1
         self.depth = depth
@@ -85,12 +95,11 @@ class FunctionCompiler(CallCompiler):
 
     def block(self, node: tree.CompoundStatement) -> None:
         """Write a block, whose names are its own."""
-        self.scopes.append({})
-        before = len(self.lines)
-        self.statements(node.statements)
-        if len(self.lines) == before:
-            self.write("pass")
-        self.scopes.pop()
+        with self.scope():
+            before = len(self.lines)
+            self.statements(node.statements)
+            if len(self.lines) == before:
+                self.write("pass")
 
     def inner(self, node: tree.CompoundStatement) -> None:
         self.depth += 1
@@ -106,7 +115,7 @@ class FunctionCompiler(CallCompiler):
         value = self.module.zero(type_) if node.value is None else self.value(node.value, type_)
         is_cell = node.name in self.pointed_at
         name = self.kept(f"Cell({value})" if is_cell else value, node.name)
-        self.scopes[-1][node.name] = Local(name, is_cell)
+        self.declare(node, Local(name, is_cell))
 
     def let(self, node: tree.Value) -> None:
         assert node.value is not None
@@ -116,7 +125,7 @@ class FunctionCompiler(CallCompiler):
         elif node.keyword == "let":
             type_ = concrete(type_)
         name = self.kept(self.value(node.value, type_), node.name)
-        self.scopes[-1][node.name] = Local(name)
+        self.declare(node, Local(name))
         self.declared(node.ident, name)
 
     def declared(self, ident: tree.Ident, name: str) -> None:
@@ -205,6 +214,10 @@ class FunctionCompiler(CallCompiler):
         self.write("m = False")
 
     def if_(self, node: tree.If) -> None:
+        self.begin_branch(node)
+        if _branches(node) > _MANY:
+            self.branches(node)
+            return
         condition = self.kept(self.value(node.condition), "c")
         outer = self.kept("m", "m")
         self.write(f"m = narrowed({outer}, {condition})")
@@ -225,6 +238,35 @@ class FunctionCompiler(CallCompiler):
         else:
             rest = f"joined({then}, excluded({outer}, {condition}))"
             self.write(f"m = {rest if jumps else outer}")
+
+    def begin_branch(self, node: tree.If) -> None:
+        """Write what an if begins with, be it behind an else: nothing."""
+
+    def branches(self, node: tree.If) -> None:
+        """Write many branches, which are not in each other; who is in none is in the rest."""
+        outer, done = self.kept("m", "m"), self.kept("False", "done")
+        jumps = jumps_in(node)
+        self.write("for _ in once:")
+        self.depth += 1
+        branch: tree.If | tree.CompoundStatement | None = node
+        while isinstance(branch, tree.If):
+            if branch is not node:
+                self.write("if not holds(m): break")
+                self.begin_branch(branch)
+            condition = self.kept(self.value(branch.condition), "c")
+            rest = self.kept("m", "m")
+            self.write(f"m = narrowed({rest}, {condition})")
+            self.write("if holds(m):")
+            self.inner(branch.body)
+            if jumps:
+                self.write(f"{done} = joined({done}, m)")
+            self.write(f"m = excluded({rest}, {condition})")
+            branch = branch.otherwise
+        if branch is not None:
+            self.write("if holds(m):")
+            self.inner(branch)
+        self.depth -= 1
+        self.write(f"m = joined({done}, m)" if jumps else f"m = {outer}")
 
     def switch(self, node: tree.Switch) -> None:
         type_ = concrete(self.type_of(node.selector))
@@ -252,11 +294,10 @@ class FunctionCompiler(CallCompiler):
     # Loops.
 
     def for_(self, node: tree.For) -> None:
-        self.scopes.append({})
-        if node.first is not None:
-            self.statement(node.first)
-        self.loop_of(node, node.condition, node.body, node.update)
-        self.scopes.pop()
+        with self.scope():
+            if node.first is not None:
+                self.statement(node.first)
+            self.loop_of(node, node.condition, node.body, node.update)
 
     def while_(self, node: tree.While) -> None:
         self.loop_of(node, node.condition, node.body, None)
@@ -288,13 +329,12 @@ class FunctionCompiler(CallCompiler):
         statements = body.statements
         continuing = statements[-1] if statements else None
         is_continuing = isinstance(continuing, tree.Continuing)
-        self.scopes.append({})
-        self.statements(statements[:-1] if is_continuing else statements)
-        self.write(f"m = joined(m, {loop.skipped})")
-        if is_continuing:
-            assert isinstance(continuing, tree.Continuing)
-            self.statements(continuing.body.statements)
-        self.scopes.pop()
+        with self.scope():
+            self.statements(statements[:-1] if is_continuing else statements)
+            self.write(f"m = joined(m, {loop.skipped})")
+            if is_continuing:
+                assert isinstance(continuing, tree.Continuing)
+                self.statements(continuing.body.statements)
         if update is not None:
             self.statement(update)
         self.loops.pop()
@@ -329,6 +369,14 @@ class FunctionCompiler(CallCompiler):
 
     def nothing(self, node: tree.ConstAssert) -> None:
         """Nothing runs."""
+
+
+def _branches(node: tree.If) -> int:
+    """Count an if and those behind its elses."""
+    count = 1
+    while isinstance(node.otherwise, tree.If):
+        node, count = node.otherwise, count + 1
+    return count
 
 
 def _pointed_at(node: tree.Function) -> frozenset[str]:

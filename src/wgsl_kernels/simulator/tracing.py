@@ -102,10 +102,9 @@ class TracedFunction(FunctionCompiler):
         elif isinstance(node, (tree.Assign, tree.IncrementStatement)):
             self.assigned = number
 
-    def if_(self, node: tree.If) -> None:
+    def begin_branch(self, node: tree.If) -> None:
         if self.is_traced:
             self.begin(node)  # an ``else if``, which is no statement of a block
-        super().if_(node)
 
     def begin_round(self, node: tree.Statement) -> None:
         if self.is_traced:

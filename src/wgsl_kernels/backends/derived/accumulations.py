@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 from wgsl_kernels.backends.derived.context import (
     common,
     declared,
+    files_of,
     given_names,
     in_one_text,
     own_text,
@@ -37,7 +38,7 @@ from wgsl_kernels.wgsl.syntax.names import wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse, parse_expression
 from wgsl_kernels.wgsl.syntax.places import pointed
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.tree import Function, Name
+from wgsl_kernels.wgsl.syntax.tree import Name
 from wgsl_kernels.wgsl.types.kinds import FLOATS, Scalar, StructType
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.accumulations import Form
     from wgsl_kernels.wgsl.syntax.places import Text
     from wgsl_kernels.wgsl.syntax.source_map import SourceMap
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 _T = TypeVar("_T", bound="Accumulation | Pulled")
 
@@ -102,7 +104,9 @@ class Derivation:
 
     @functools.cached_property
     def _context(self) -> AccumulationNames:
-        functions = {k: f for file in self.source.files for k, f in file.module.functions.items()}
+        functions = {
+            k: f for file in files_of(self.source) for k, f in file.module.functions.items()
+        }
         rules = {**RULES, **custom_rules(self._whole.composed, functions)}
         beside = (*declared(self.given()), *parse(common()).declarations)
         return AccumulationNames(beside, rules, self._label)
@@ -225,7 +229,7 @@ def _base(
     assert form is not None
     whole = in_one_text(source).composed
     aliases = declared(given_names(source, scalar))
-    declarations = parse(whole).declarations
+    declarations, known = parse(whole).declarations, parse(whole).functions
     named = NamedTypes([*declarations, *aliases])
 
     def resolved(function: str, at: int) -> str:
@@ -266,9 +270,7 @@ def _base(
         adds=adds(combine, members),
         is_straight=form != "apply" and (finish is None or is_linear(finish, _is_float(named))),
         is_numbered=lift is not None and len(lift.parameters) > 1,
-        is_costly=is_costly(
-            combine, {one.name: one for one in declarations if isinstance(one, Function)}
-        ),
+        is_costly=is_costly(known[combine.name], known),
     )  # fmt: skip
     x = names[0]
     lines = glue(

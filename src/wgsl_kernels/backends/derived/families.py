@@ -6,12 +6,12 @@ by the input give, which is a kernel too, whose gradients are derived like the s
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.derived.accumulations import derived_by, form_of
+from wgsl_kernels.backends.derived.context import warn_of_zero
 from wgsl_kernels.backends.derived.dispatches import DeviceKernel
 from wgsl_kernels.backends.derived.host_kernels import ArrayKernel, Rows, dtype_given
 from wgsl_kernels.backends.derived.kernels import refuse_complex
@@ -56,8 +56,7 @@ def derive_accumulated(shader: ShaderKernel) -> Callable[[bool], None]:
     for wanted in float_elements(shader):
         on_host(shader, (), wanted).made("float64")
         if on_device(shader, (), wanted).made("float32").is_zero:
-            message = f"{shader.name}: the gradient by {wanted} is zero throughout."
-            warnings.warn(message, RuntimeWarning, stacklevel=4)
+            warn_of_zero(shader, wanted)
     family = Family(shader, ())
     func = window_gradients if form_of(shader) == "window" else accumulated_gradients
 

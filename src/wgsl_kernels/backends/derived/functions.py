@@ -82,7 +82,7 @@ class NumpyFunctions:
         module.globals.update(module.first_values())
         if "attrs" in module.variables:
             module.globals[module.private("attrs")] = Cell(self._attributes(attrs))
-        with np.errstate(all="ignore"), self._refusals():
+        with np.errstate(all="ignore"), module.stack(), self._refusals():
             yield self._call
 
     @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.backends.derived.context import (
     common,
     declared,
+    files_of,
     given_names,
     op_of,
     own_text,
+    type_meant,
+    warn_of_zero,
 )
 from wgsl_kernels.backends.derived.kernels import refuse_complex
 from wgsl_kernels.backends.derived.library import RULES
@@ -35,14 +37,13 @@ from wgsl_kernels.wgsl.derive.custom import renamed_with_rules, rules_written
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.maps import derived_map
 from wgsl_kernels.wgsl.linking.grammar import parse_source
-from wgsl_kernels.wgsl.names.resolve import names_of
-from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.names.resolve import names_of, resolve
 from wgsl_kernels.wgsl.syntax.made import written_function
 from wgsl_kernels.wgsl.syntax.names import free_name, wgsl_name
 from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
-from wgsl_kernels.wgsl.syntax.source_map import WrittenText
+from wgsl_kernels.wgsl.syntax.source_map import TextBuilder, WrittenText
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -120,7 +121,7 @@ class PartShader(MadeShader):
     op: str = field(kw_only=True)
 
     def text(self) -> str:
-        return f"{_without(_own_text(self.parent), _OF_FORMS)}\n{self.op}"
+        return f"{_without(_own_text(self.parent), _OF_FORMS).text}\n{self.op}"
 
 
 def derive_map(shader: ShaderKernel) -> Callable[[bool], None]:
@@ -155,12 +156,13 @@ def map_parameters(shader: ShaderKernel) -> list[str]:
     source = shader.source
     op = op_of(source)
     assert op is not None
-    if not _is_float(spell(op.returns), "y") and not spell(op.returns).startswith("T_"):
-        returns = spell(op.returns)
+    returns = type_meant(source, op.returns)
+    if not _is_float(returns, "y") and not returns.startswith("T_"):
         raise ShaderError(
             source.point(f"{shader.name}: gradient='derive' wants a float, not {returns}.", op)
         )
-    found = [one.name for one in op.parameters if _is_float(spell(one.type), one.name)]
+    types = {one.name: type_meant(source, one.type) for one in op.parameters}
+    found = [name for name, type_ in types.items() if _is_float(type_, name)]
     return [one for one in found if one != "i"]
 
 
@@ -178,35 +180,28 @@ def map_text(shader: ShaderKernel, wanted: str) -> str:
     source, text = shader.source, _own_text(shader)
     op = op_of(source)
     assert op is not None
-    written = {spell(one.type) for one in op.parameters} | {spell(op.returns)}
+    written = {type_meant(source, one) for one in (op.returns, *[p.type for p in op.parameters])}
     others = [*declared(given_names(source, "f32")), *parse(common()).declarations]
-    read, own = text, parse(text).declarations
-    if not isinstance(text, WrittenText):
-        read, own = source.own.text, source.own.module.declarations
-        others += [one for file in source.imported for one in file.module.declarations]
-    if op.name in dict(rules_written(read)):
-        text = read = _calling(text, op)
-        own = parse_source(text).module.declarations
+    own, *imported = files_of(source)
+    if isinstance(text, WrittenText):
+        own, imported = resolve(text), []
+    others += [one for file in imported for one in file.module.declarations]
+    if op.name in dict(rules_written(own.text)):
+        text = _calling(text, op)
+        own = names_of(parse_source(text).module)
     try:
-        forward = Forward(
-            read,
-            own,
-            others,
-            RULES,
-            "T" if "f32" not in written else "",
-        )
-        made = derived_map(forward, op.name, wanted, _upstream(op))
+        forward = Forward(own, others, RULES, "T" if "f32" not in written else "")
+        made = derived_map(forward, op, wanted, _upstream(op))
     except NotDerivableError as error:
         message = f"{shader.name}: the gradient by {wanted}: {error.message}"
-        raise ShaderError(read.point(message, error.begin)) from None
+        raise ShaderError(own.text.point(message, error.begin)) from None
     if made.is_zero and not isinstance(shader, MadeShader):
-        message = f"{shader.name}: the gradient by {wanted} is zero throughout."
-        warnings.warn(message, RuntimeWarning, stacklevel=4)
-    known = {*_imported(text), *[named.name for named in own if isinstance(named, tree.Function)]}
+        warn_of_zero(shader, wanted)
+    known = {*_imported(text), *own.module.functions}
     missing = [one for one in made.imports if one.rpartition("::")[2] not in known]
     imports = "".join(f"import {one};\n" for one in missing)
     head = f"// The gradient of {shader.name} by {wanted}, made of {text.file}.\n"
-    return f"{head}{imports}{_without(text, OP_NAMES)}\n{made.text}"
+    return f"{head}{imports}{_without(text, OP_NAMES).text}\n{made.text}"
 
 
 def _own_text(shader: ShaderKernel) -> Text:
@@ -222,20 +217,24 @@ def _calling(text: Text, op: Function) -> Text:
     names = ", ".join([one.name for one in op.parameters])
     types = {one.name: spell(one.type) for one in op.parameters}
     head = written_function(op.name, types, spell(op.returns), f"return {called}({names});")
-    return Text(text.file, f"{_without(text, OP_NAMES)}\n{head}")
+    made, renamed = TextBuilder(), _without(text, OP_NAMES)
+    made.write([(renamed.text, 0, True)], renamed)
+    made.generate(f"\n{head}")
+    found = made.finish()
+    return WrittenText(text.file, found.composed.text, found)
 
 
 def _upstream(op: Function) -> str:
     return free_name("dy", {one.name for one in op.parameters})
 
 
-def _without(raw: Text, functions: Collection[str]) -> str:
+def _without(raw: Text, functions: Collection[str]) -> Text:
     """Return a file with other names for functions that tell its form."""
     names = names_of(parse_source(raw).module)
     there = [one for one in names.module.functions if one in functions]
     taken = {one.name for one in names.symbols}
     new = {one: free_name(f"{one}_value", taken) for one in there}
-    return renamed_with_rules(names, new).text
+    return renamed_with_rules(names, new)
 
 
 def _imported(raw: Text) -> set[str]:
@@ -258,7 +257,11 @@ def _derived(shader: ShaderKernel, wanted: str) -> tuple[DerivedShader, Twin]:
     made = DerivedShader(
         name, given, shader.origin, params=shader.params, parent=shader, wanted=wanted
     )
-    return made, Twin(made)
+    try:
+        return made, Twin(made)
+    except ShaderError:
+        Twin(shader)  # raises at the author's line, if it is that which does not run
+        raise
 
 
 def register_slopes(part: ShaderKernel) -> None:

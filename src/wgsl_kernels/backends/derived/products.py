@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from wgsl_kernels.backends.derived.context import file_apart
 from wgsl_kernels.backends.derived.maps import (
     map_gradients,
     map_parameters,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
 
     from wgsl_kernels.backends.derived.reads import Affine
     from wgsl_kernels.backends.webgpu.products.form import ProductForm
+    from wgsl_kernels.backends.webgpu.products.written import ProductFile
     from wgsl_kernels.engine.tensors.tensor import Tensor
 
     Array = np.ndarray[Any, Any]
@@ -164,6 +166,11 @@ class DerivedProduct:
     made: dict[Types, ProductParts] = field(default_factory=dict[Types, "ProductParts"])
     registered: ProductParts | None = None
 
+    @property
+    def file(self) -> ProductFile:
+        """Its file, in which names that derivations know are never the author's."""
+        return file_apart(self.form.file())
+
     def text(self) -> ProductText:
         """Return what its file says."""
         text = self.form.file().text.text
@@ -251,14 +258,14 @@ class DerivedProduct:
         try:
             return derive()
         except NotDerivableError as error:
-            file, name = self.form.file(), self.form.name
+            file, name = self.file, self.form.name
             message = f"{name}: {self.wanted} cannot be derived: {error.message}"
             if 0 <= error.begin < len(file.text.text):
                 raise ShaderError(file.text.point(message, error.begin)) from None
             raise ShaderError(f"{file.text.file}: {message}") from None
 
     def _check_gradient(self, parts: ProductParts) -> None:
-        file = self.form.file()
+        file = self.file
         for name in ("init", "combine", "term_at"):
             if name in file.functions:
                 message = f"a product with {name} is not followed; its sums must add terms."
@@ -278,7 +285,7 @@ class DerivedProduct:
                 map_text(parts.finish, one)
 
     def _read(self) -> ProductText:
-        file = self.form.file()
+        file = self.file
         functions, text = file.functions, file.text.text
         if "b_at" not in functions:
             begin = functions["b_vec4"].ident.begin

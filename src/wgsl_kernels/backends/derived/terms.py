@@ -113,7 +113,7 @@ class TermText:
         raw = renamed_with_rules(names, {"term": own}).text
         source = load_text(raw, COMPOSED, _nowhere())
         others = [*declared(self.beside()), *parse(common()).declarations, *imported(source)]
-        forward = Forward(source.own.text, source.own.module.declarations, others, RULES)
+        forward = Forward(source.own, others, RULES)
         active = (wanted == 0, wanted == 1, False)
         if not forward.gives_tangent(own, active):
             return None
@@ -126,7 +126,7 @@ class TermText:
         text = "\n".join((f"{head}{raw}", forward.written, lines))
         again = load_text(text, COMPOSED, _nowhere())
         others = [*declared(self.beside()), *parse(common()).declarations, *imported(again)]
-        depends = Forward(again.own.text, again.own.module.declarations, others, RULES)
+        depends = Forward(again.own, others, RULES)
         has_place = depends.gives_tangent(slope, (wanted == 0, wanted == 1))
         at = "c" if has_place else "T_wide()"
         slopes = f"{slope}({at}, b)" if wanted == 0 else f"{slope}(a, {at})"

@@ -162,6 +162,7 @@ _NAMES: Mapping[str, Any] = {
     "as_kind": values.as_kind,
     "converted": _converted,
     "exact": exact,
+    "saturated": _converted,
     "written": values.written,
     "true": exact("bool", True),
     "false": exact("bool", False),

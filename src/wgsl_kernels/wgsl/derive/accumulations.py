@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
 from wgsl_kernels.wgsl.derive.leaves import addition, leaves_of, pullback
+from wgsl_kernels.wgsl.names.resolve import resolve
 from wgsl_kernels.wgsl.syntax.made import (
     made_function,
     made_name,
@@ -23,7 +24,6 @@ from wgsl_kernels.wgsl.syntax.made import (
     written,
 )
 from wgsl_kernels.wgsl.syntax.names import free_name
-from wgsl_kernels.wgsl.syntax.parser import parse
 from wgsl_kernels.wgsl.syntax.places import Text
 from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import FLOATS
@@ -121,9 +121,8 @@ class AccumulationNames:
 
     def forward(self, text: str) -> Forward:
         """Return what derives the functions of a text."""
-        own = Text("<derived>", text)
-        declarations = parse(own).declarations
-        return Forward(own, declarations, self.declared, self.rules, label=self.label)
+        own = resolve(Text("<derived>", text))
+        return Forward(own, self.declared, self.rules, label=self.label)
 
 
 @dataclass(frozen=True)

@@ -151,10 +151,8 @@ class Activity:
             outer = self.names
             self.enter(node, active)
             returned = [one for one in descendants(node.body) if isinstance(one, tree.Return)]
-            self._gives[key] = any(
-                one.value is not None and self.has_tangent(one.value) for one in returned
-            )
-            self.names = outer
+            found = [one.value is not None and self.has_tangent(one.value) for one in returned]
+            self._gives[key], self.names = any(found), outer
         return self._gives[key]
 
     def is_float(self, type_: Type) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -15,6 +16,32 @@ class Dual:
 
     value: str
     tangent: str | None = None
+
+
+_PLAIN = re.compile(r"[\w.\[\]]+(?:\(\))?")
+
+
+def is_plain(value: str) -> bool:
+    """Say whether a value needs no parentheses and is as cheap written twice."""
+    return _PLAIN.fullmatch(value) is not None
+
+
+def wrapped(value: str) -> str:
+    """Return a value in parentheses, where it needs some."""
+    return value if is_plain(value) or _is_whole(value) else f"({value})"
+
+
+def _is_whole(text: str) -> bool:
+    """Say whether a text is in parentheses, or one call."""
+    depth = 0
+    begin = text.find("(")
+    if begin < 0 or not re.fullmatch(r"\w*", text[:begin]):
+        return False
+    for at, one in enumerate(text[begin:], begin):
+        depth += (one == "(") - (one == ")")
+        if depth == 0:
+            return at == len(text) - 1
+    return False
 
 
 class Writer(Protocol):

@@ -8,42 +8,43 @@ arguments that have one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NoReturn
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.derive.activity import Activity, NotDerivableError, root_name
-from wgsl_kernels.wgsl.derive.custom import custom_rules
-from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual
+from wgsl_kernels.wgsl.derive.custom import check_rules, custom_rules
+from wgsl_kernels.wgsl.derive.duals import VECTORS, Dual, is_plain, wrapped
 from wgsl_kernels.wgsl.derive.rules import BUILTINS, DerivativeRule
 from wgsl_kernels.wgsl.derive.ties import pairs_of_max, rule_at_ties
+from wgsl_kernels.wgsl.derive.typed import TypedText
+from wgsl_kernels.wgsl.linking.joining import unhidden
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import deep_stack, is_deep
+from wgsl_kernels.wgsl.syntax.edited import EditedText
 from wgsl_kernels.wgsl.syntax.made import made_function, made_name, made_parameter
 from wgsl_kernels.wgsl.syntax.printer import spell, spell_head
 from wgsl_kernels.wgsl.types.infer import infer
 from wgsl_kernels.wgsl.types.kinds import (
     Scalar,
     Type,
-    concrete,
     value_of,
 )
 from wgsl_kernels.wgsl.types.named import NamedTypes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 
-    from wgsl_kernels.wgsl.syntax.places import Text
+    from wgsl_kernels.wgsl.names.resolve import Names
 
-_PLAIN = re.compile(r"[\w.\[\]]+(?:\(\))?")
-"""What needs no parentheses and is as cheap written twice."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
-class Forward:
+class Forward(TypedText):
     """Derives functions of one file."""
 
     def __init__(
         self,
-        text: Text,
-        own: Sequence[tree.Declaration],
+        names: Names,
         others: Iterable[tree.Declaration],
         rules: Mapping[str, DerivativeRule],
         generic: str = "",
@@ -52,22 +53,27 @@ class Forward:
         """Take the file.
 
         Args:
-            text: Its text, of which what has no tangent is copied.
-            own: Its declarations.
+            names: It.
             others: What it names that is declared elsewhere.
             rules: The derivatives of functions of a library.
             generic: A type that stands for ``f32`` in what is made.
-            label: Says where the author wrote what is at a place of the text, if so.
+            label: Says where the author wrote what is at a place of the file, if so.
         """
-        self.text = text
-        known = (*others, *own)
-        self.types = infer(known)
-        self.functions = {d.name: d for d in own if isinstance(d, tree.Function)}
-        self.rules = {**BUILTINS, **rules, **custom_rules(text, self.functions)}
-        named = NamedTypes(known)
-        self.activity = Activity(self.types, named, self.functions, self.rules)
-        self._generic = generic
-        self._label = label or (lambda begin: text.place(begin).label)
+        others = tuple(others)
+        written = custom_rules(names.text, names.module.functions)
+        imported = [path for rule in rules.values() for path in rule.imports]
+        meant = {*[one.name for one in others], *[path.rpartition("::")[2] for path in imported]}
+        own = unhidden(names, meant).module
+        self.text = text = own.text
+        self._edited = text if isinstance(text, EditedText) and text is not names.text else None
+        known = (*others, *own.declarations)
+        check_rules(names.text, names.module.functions, known)
+        self.functions = own.functions
+        self.rules = {**BUILTINS, **rules, **written}
+        types = infer(known)
+        activity = Activity(types, NamedTypes(known), self.functions, self.rules)
+        super().__init__(types, activity, generic)
+        self._label = label or (lambda begin: names.text.origin(begin)[1].label)
         self._words = set(_WORD.findall(text.text))
         self._prefix = "d_"
         while self._starts_with(self._prefix):
@@ -98,7 +104,8 @@ class Forward:
 
     def gives_tangent(self, name: str, active: tuple[bool, ...]) -> bool:
         """Say whether what a function returns depends on those parameters that are active."""
-        return self.activity.gives_tangent(self.functions[name], active)
+        with self._placed():
+            return self.activity.gives_tangent(self.functions[name], active)
 
     def named(self, node: tree.Expression | None) -> Type | None:
         """Return the type that an expression names, None where it names none."""
@@ -115,7 +122,21 @@ class Forward:
             name: The other.
             active: Of its parameters, which have a tangent; these follow all values.
         """
-        return self._function(self.functions[name], active)
+        with self._placed():
+            return self._function(self.functions[name], active)
+
+    @contextmanager
+    def _placed(self) -> Iterator[None]:
+        """Have places in errors be those in the file that was given, however deep it is."""
+        try:
+            with deep_stack():
+                yield
+        except NotDerivableError as error:
+            raise NotDerivableError(error.message, self._begin(error.begin)) from None
+
+    def _begin(self, begin: int) -> int:
+        """Return where the file that was given has what is at a place of the text."""
+        return begin if self._edited is None else self._edited.original_offset(begin)
 
     # Functions.
 
@@ -141,7 +162,7 @@ class Forward:
             self._refuse("its body is not understood", node)
         for one in body.statements:
             self._statement(one)
-        where = self._label(node.begin)
+        where = self._label(self._begin(node.begin))
         note = f"// The value and the tangent of {node.name}{where and f', {where}'}."
         made = made_function(name, (*node.parameters, *tangents), made_name(dual))
         lines = (note, f"{spell_head(made)} {{", *self._lines, "}", "")
@@ -173,7 +194,7 @@ class Forward:
 
     def _declared(self, node: tree.Value | tree.Var) -> None:
         tangent = None
-        if node.name in self.activity.names.active and self._is_float(node):
+        if node.name in self.activity.names.active and self._is_float_type(self._type(node)):
             tangent = self._zero(self._type(node))
         if node.value is not None and self.activity.has_tangent(node.value):
             dual = self._dual(node.value)
@@ -265,17 +286,25 @@ class Forward:
     # Expressions.
 
     def _dual(self, node: tree.Expression) -> Dual:
+        """Return a value with its tangent; what is deep in either gets a name."""
+        value, tangent = (made := self._made_of(node)).value, made.tangent
+        if tangent is None:
+            return made
+        value = self.let(value) if is_deep(value) else value
+        return Dual(value, self.let(tangent) if is_deep(tangent) else tangent)
+
+    def _made_of(self, node: tree.Expression) -> Dual:
         if not self.activity.has_tangent(node):
             return Dual(self._copy(node))
         if isinstance(node, tree.Name):
             return Dual(node.name, f"{self._prefix}{node.name}")
         if isinstance(node, tree.Paren):
             inner = self._dual(node.inner)
-            return Dual(self._wrapped(inner.value), inner.tangent)
+            return Dual(wrapped(inner.value), inner.tangent)
         if isinstance(node, tree.Unary) and node.operator == "-":
             inner = self._dual(node.operand)
-            tangent = None if inner.tangent is None else f"-{self._wrapped(inner.tangent)}"
-            return Dual(f"-{self._wrapped(inner.value)}", tangent)
+            tangent = None if inner.tangent is None else f"-{wrapped(inner.tangent)}"
+            return Dual(f"-{wrapped(inner.value)}", tangent)
         if isinstance(node, tree.Binary):
             left, right = self._dual(node.left), self._dual(node.right)
             types = self._of(node.left), self._of(node.right), self._of(node)
@@ -304,33 +333,33 @@ class Forward:
     ) -> Dual:
         """Return what an operator makes of two values with their tangents."""
         if operator in ("+", "-"):
-            value = f"{left.value} {operator} {self._wrapped(right.value)}"
+            value = f"{left.value} {operator} {wrapped(right.value)}"
             one = self._spread(left.tangent, left_type, type_)
             other = self._spread(right.tangent, right_type, type_)
             if one is None:
-                tangent = other if operator == "+" or other is None else f"-{self._wrapped(other)}"
+                tangent = other if operator == "+" or other is None else f"-{wrapped(other)}"
             elif other is None:
                 tangent = one
             else:
-                tangent = f"{one} {operator} {self._wrapped(other)}"
+                tangent = f"{one} {operator} {wrapped(other)}"
             return Dual(f"({value})", tangent)
-        a, b = self._held(left.value), self._held(right.value)
+        a, b = self._operand(left, left_type, type_), self._operand(right, right_type, type_)
         if operator == "*":
-            both = [] if left.tangent is None else [f"{self._wrapped(left.tangent)} * {b}"]
-            both += [] if right.tangent is None else [f"{a} * {self._wrapped(right.tangent)}"]
+            both = [] if left.tangent is None else [f"{wrapped(left.tangent)} * {b}"]
+            both += [] if right.tangent is None else [f"{a} * {wrapped(right.tangent)}"]
             return Dual(f"({a} * {b})", " + ".join(both) or None)
         if operator == "/":
             if right.tangent is None:
-                tangent = f"{self._wrapped(left.tangent or '')} / {b}"
+                tangent = f"{wrapped(left.tangent or '')} / {b}"
                 return Dual(f"({a} / {b})", None if left.tangent is None else tangent)
             quotient = self.let(f"{a} / {b}")
-            change = f"{quotient} * {self._wrapped(right.tangent)}"
+            change = f"{quotient} * {wrapped(right.tangent)}"
             top = f"-{change}" if left.tangent is None else f"{left.tangent} - {change}"
             return Dual(quotient, f"({top}) / {b}")
         if operator == "%":
             tangent = left.tangent
             if right.tangent is not None:
-                change = f"trunc({a} / {b}) * {self._wrapped(right.tangent)}"
+                change = f"trunc({a} / {b}) * {wrapped(right.tangent)}"
                 tangent = f"-{change}" if tangent is None else f"{tangent} - {change}"
             return Dual(f"({a} % {b})", tangent)
         return self._refuse(f"the operator {operator} is not followed", node)
@@ -353,12 +382,12 @@ class Forward:
             found = self.let(f"{made}({', '.join(given)})")
             return Dual(f"{found}.value", f"{found}.tangent")
         if name in VECTORS:
-            values = [self._held(one.value) for one in arguments]
+            values = self._operands(node, arguments, type_)
             return VECTORS[name](self, values, [one.tangent for one in arguments])
         if name in ("f32", "f16") or self._makes(node):
             tangents = [
-                self._zero(self._of(one)) if dual.tangent is None else dual.tangent
-                for one, dual in zip(node.arguments, arguments, strict=True)
+                self._zero(wanted) if dual.tangent is None else dual.tangent
+                for wanted, dual in zip(self._parts_of(type_, node), arguments, strict=True)
             ]
             written = spell(node.callee)
             given = [one.value for one in arguments]
@@ -383,7 +412,7 @@ class Forward:
     def _by_rule(
         self, node: tree.Call, arguments: Sequence[Dual], rule: DerivativeRule, type_: Type
     ) -> Dual:
-        values = [self._held(one.value) for one in arguments]
+        values = self._operands(node, arguments, type_)
         value = self.let(f"{spell(node.callee)}({', '.join(values)})")
         facts = dict(zip("abcd", values, strict=False))
         facts |= {"y": value, "zero": self._zero(type_), "one": self._one(type_)}
@@ -394,11 +423,13 @@ class Forward:
             self._imports += rule.imports
             slope = partial.format(**facts)
             parts.append(
-                one.tangent
-                if partial == "{one}"
-                else f"{self._wrapped(slope)} * {self._wrapped(one.tangent)}"
+                one.tangent if partial == "{one}" else f"{wrapped(slope)} * {wrapped(one.tangent)}"
             )
         return Dual(value, " + ".join(parts) or None)
+
+    def _operands(self, node: tree.Call, arguments: Sequence[Dual], type_: Type) -> list[str]:
+        given = zip(node.arguments, arguments, strict=True)
+        return [self._operand(dual, self._of(one), type_) for one, dual in given]
 
     # Text.
 
@@ -408,20 +439,21 @@ class Forward:
     def _copy(self, node: tree.Node) -> str:
         return self.text.text[node.begin : node.end]
 
-    def let(self, value: str) -> str:
-        """Return a name for a value, which is computed once."""
-        if _PLAIN.fullmatch(value):
+    def let(self, value: str, type_: str = "") -> str:
+        """Return a name for a value, which is computed once, as a type if that is not its own."""
+        if is_plain(value):
             return value
         name = self._free("t")
-        self._write(f"let {name} = {value};")
+        self._write(f"let {name}{type_ and f': {type_}'} = {value};")
         return name
 
     def _held(self, value: str | None) -> str:
         assert value is not None
         return self.let(value)
 
-    def _wrapped(self, value: str) -> str:
-        return value if _PLAIN.fullmatch(value) or _is_whole(value) else f"({value})"
+    def _operand(self, dual: Dual, type_: Type, result: Type) -> str:
+        """Return a name for a value that is combined to a result, whose scalar literals take."""
+        return self.let(dual.value, self._literal_type(type_, result))
 
     def _free(self, stem: str) -> str:
         name = stem
@@ -433,58 +465,3 @@ class Forward:
 
     def _starts_with(self, prefix: str) -> bool:
         return any(one.startswith(prefix) for one in self._words)
-
-    # Types.
-
-    def _of(self, node: tree.Expression) -> Type:
-        found = self.types.value_of(node)
-        if found is None:
-            self._refuse("the type of this is not known", node)
-        return found
-
-    def _type(self, node: tree.Value | tree.Var) -> Type:
-        written = node.type if node.type is not None else node.value
-        assert written is not None
-        if node.type is not None:
-            found = self.activity.named.of(node.type)
-            if found is not None:
-                return found
-        return concrete(self._of(written))
-
-    def _is_float(self, node: tree.Value | tree.Var) -> bool:
-        return self._is_float_type(self._type(node))
-
-    def _is_float_type(self, type_: Type | None) -> bool:
-        return type_ is not None and self.activity.is_float(type_)
-
-    def _spelled(self, type_: Type) -> str:
-        plain = str(concrete(type_))
-        return re.sub(r"\bf32\b", self._generic, plain) if self._generic else plain
-
-    def _zero(self, type_: Type) -> str:
-        return f"{self._spelled(type_)}()"
-
-    def _one(self, type_: Type) -> str:
-        return f"{self._spelled(type_)}(1)"
-
-    def _spread(self, tangent: str | None, given: Type, wanted: Type) -> str | None:
-        """Return a tangent of a scalar that is added to a vector."""
-        if tangent is None or isinstance(wanted, Scalar) or not isinstance(given, Scalar):
-            return tangent
-        return f"{self._spelled(wanted)}({tangent})"
-
-    def _refuse(self, reason: str, node: tree.Node) -> NoReturn:
-        raise NotDerivableError(f"{reason}.", node.begin)
-
-
-def _is_whole(text: str) -> bool:
-    """Say whether a text is in parentheses, or one call."""
-    depth = 0
-    begin = text.find("(")
-    if begin < 0 or not re.fullmatch(r"\w*", text[:begin]):
-        return False
-    for at, one in enumerate(text[begin:], begin):
-        depth += (one == "(") - (one == ")")
-        if depth == 0:
-            return at == len(text) - 1
-    return False

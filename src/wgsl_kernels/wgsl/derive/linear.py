@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
+from wgsl_kernels.wgsl.syntax.depth import deep_stack
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def _member_added(node: tree.Expression, names: list[str]) -> str | None:
     return member if sorted((one, other)) == names and member == same else None
 
 
+@deep_stack()
 def is_linear(function: tree.Function, is_type: Callable[[str], bool]) -> bool:
     """Say whether a function is linear in its first parameter, by a slope that it does not change.
 
@@ -99,7 +101,7 @@ def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) ->
         return _linear(node.base, name, is_type)
     if isinstance(node, tree.Binary):
         sides = (node.left, node.right)
-        if not all(_linear(one, name, is_type) for one in sides):
+        if not _are_linear(sides, name, is_type):
             return False
         if node.operator == "*":
             return not all(_names(one, name) for one in sides)
@@ -109,14 +111,22 @@ def _linear(node: tree.Expression, name: str, is_type: Callable[[str], bool]) ->
     called = node.callee.name
     if called == "select":
         *values, condition = node.arguments
-        return not _names(condition, name) and all(_linear(v, name, is_type) for v in values)
-    return is_type(called) and all(_linear(one, name, is_type) for one in node.arguments)
+        return not _names(condition, name) and _are_linear(values, name, is_type)
+    return is_type(called) and _are_linear(node.arguments, name, is_type)
+
+
+def _are_linear(
+    nodes: Sequence[tree.Expression], name: str, is_type: Callable[[str], bool]
+) -> bool:
+    found = [_linear(one, name, is_type) for one in nodes]
+    return all(found)
 
 
 def _names(node: tree.Node, name: str) -> bool:
     return any(isinstance(one, tree.Name) and one.name == name for one in descendants(node))
 
 
+@deep_stack()
 def accumulates(term: tree.Function, own: Collection[str]) -> bool:
     """Say whether ``term`` is seen to return the sum plus what does not depend on it.
 

@@ -10,6 +10,7 @@ from wgsl_kernels.wgsl.syntax.printer import spell
 
 if TYPE_CHECKING:
     from wgsl_kernels.wgsl.derive.forward import Forward
+    from wgsl_kernels.wgsl.syntax.tree import Function
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,16 @@ class Derived:
     is_zero: bool
 
 
-def derived_map(forward: Forward, name: str, wanted: str, upstream: str) -> Derived:
+def derived_map(forward: Forward, function: Function, wanted: str, upstream: str) -> Derived:
     """Return the map that gives the derivative of another by one parameter, times ``dy``.
 
     Args:
         forward: What derives the functions of its file.
-        name: The map.
+        function: The map.
         wanted: The parameter.
         upstream: What the derivative by the map's result is called; it comes first.
     """
-    function = forward.functions[name]
+    name = function.name
     active = tuple([one.name == wanted for one in function.parameters])
     assert function.returns is not None
     given = made_parameter(upstream, function.returns)

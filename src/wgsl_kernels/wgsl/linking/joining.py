@@ -13,9 +13,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from wgsl_kernels.wgsl.errors.errors import ShaderError
-from wgsl_kernels.wgsl.linking.rename import rename
+from wgsl_kernels.wgsl.linking.grammar import parse_source
+from wgsl_kernels.wgsl.linking.rename import rename, unhide
 from wgsl_kernels.wgsl.names.predeclared import is_predeclared
-from wgsl_kernels.wgsl.names.resolve import resolve
+from wgsl_kernels.wgsl.names.resolve import names_of, resolve
 from wgsl_kernels.wgsl.syntax.edited import edited
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import COMPOSED, Edit, SourceMap, TextBuilder, WrittenText
@@ -143,6 +144,15 @@ def joined(parts: Sequence[Part], *more: str) -> Joined:
 def renamed(names: Names, new: Mapping[str, str], more: Sequence[Edit] = ()) -> Text:
     """Return a file with other names, and with more edits; its places are those in the file."""
     return edited(names.text, (*rename(names, new), *more), ())
+
+
+def unhidden(names: Names, meant: Collection[str]) -> Names:
+    """Return a file in whose functions each name is that of one declaration; see `unhide`.
+
+    What it declares itself at its own level keeps its name.
+    """
+    edits = unhide(names, meant)
+    return names_of(parse_source(edited(names.text, edits, ())).module) if edits else names
 
 
 def cleared(

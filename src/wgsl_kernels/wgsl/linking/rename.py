@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.wgsl.names.predeclared import PREDECLARED
 from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.source_map import Edit
+from wgsl_kernels.wgsl.syntax.tree import CompoundStatement
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -56,6 +58,32 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
             wanted = local.get(use.symbol)
         if wanted is not None:
             edits.append(_edit(use.ident, wanted))
+    return tuple(sorted(edits, key=lambda edit: edit.span.begin))
+
+
+def unhide(names: Names, meant: Collection[str]) -> tuple[Edit, ...]:
+    """Return the edits by which no name in a function hides another, or is declared there twice.
+
+    Args:
+        names: The module's names.
+        meant: Names from outside of the module that are not to be hidden, besides those in use.
+    """
+    outer = {one.name for one in names.symbols if one.is_global} | PREDECLARED | {*meant}
+    outer |= {use.ident.name for use in names.uses if use.symbol is None}
+    taken = {one.name for one in names.symbols} | outer
+    new: dict[Symbol, str] = {}
+    for function in names.module.functions.values():
+        if not isinstance(function.body, CompoundStatement):
+            continue
+        declared = set(outer)
+        for symbol in names.symbols_in(function):
+            if symbol.name in declared:
+                new[symbol] = fresh(f"{symbol.name}_", taken)
+                taken.add(new[symbol])
+            declared.add(symbol.name)
+    edits = [_edit(symbol.ident, wanted) for symbol, wanted in new.items()]
+    uses = [(use.ident, new.get(use.symbol)) for use in names.uses if use.symbol is not None]
+    edits += [_edit(ident, wanted) for ident, wanted in uses if wanted is not None]
     return tuple(sorted(edits, key=lambda edit: edit.span.begin))
 
 

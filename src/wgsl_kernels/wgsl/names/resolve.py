@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
 import difflib
+import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +18,7 @@ from wgsl_kernels.wgsl.syntax.places import Span
 from wgsl_kernels.wgsl.syntax.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -113,10 +115,22 @@ class Names:
                 found.append(Problem(message, use.ident.begin, "unknown-name"))
         return tuple(found)
 
+    def symbols_in(self, function: tree.Function) -> Iterator[Symbol]:
+        """Yield what a function declares: its parameters, and then what its body does."""
+        first = bisect.bisect_right(self.symbols, function.ident.begin, key=_begin_of)
+        for symbol in itertools.islice(self.symbols, first, None):
+            if symbol.ident.begin >= function.end:
+                return
+            yield symbol
+
     def visible_at(self, offset: int) -> frozenset[str]:
         """Return the local names that are seen from a place."""
         seen = self.seen.items()
         return frozenset(one.name for one, span in seen if span.begin <= offset < span.end)
+
+
+def _begin_of(symbol: Symbol) -> int:
+    return symbol.ident.begin
 
 
 def _nearest(name: str, candidates: Iterable[str]) -> str | None:

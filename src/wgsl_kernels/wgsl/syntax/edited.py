@@ -25,13 +25,25 @@ class EditedText(Text):
     known: Any = field(default=None, repr=False, compare=False)
     """The `Names` of its module, where those of the original are the same; else None."""
 
-    def place(self, offset: int) -> Place:
-        """Return where the author has the character at ``offset``, or what it stands for."""
+    def original_offset(self, offset: int) -> int:
+        """Return where the original has the character at ``offset``, or what it stands for."""
         at = bisect.bisect_right(self.begins, offset) - 1
         if at < 0:
-            return self.original.place(offset)
+            return offset
         begin, end, behind = self.shifts[at]
-        return self.original.place(begin if offset < end else offset - end + behind)
+        return begin if offset < end else offset - end + behind
+
+    def place(self, offset: int) -> Place:
+        """Return where the author has the character at ``offset``, or what it stands for."""
+        return self.original.place(self.original_offset(offset))
+
+    def origin(self, offset: int) -> tuple[Text, Place]:
+        """Return the author's file and the place in it."""
+        return self.original.origin(self.original_offset(offset))
+
+    def context(self, offset: int) -> str:
+        """Return what errors at a place of the original add to their message."""
+        return self.original.context(self.original_offset(offset))
 
     def line(self, number: int) -> str:
         """Return the author's line ``number``."""

@@ -157,6 +157,9 @@ def _checked(types: NamedTypes, name: str, row: Builtin, arguments: Sequence[Typ
         raise MismatchError(f"{name} wants one type, not {shown}", arguments.index(odd))
     if lead in ("float", "vector") and scalar_of(first) == ABSTRACT_INT:
         first = with_scalar(first, ABSTRACT_FLOAT)
+    for given, word in zip(arguments, row.parameters, strict=True):
+        both = common(scalar_of(first) or first, given) if "scalar" in word else None
+        first = with_scalar(first, both) if isinstance(both, Scalar) else first
     for at, (given, word) in enumerate(zip(arguments, row.parameters, strict=True)):
         if not _fits(types, given, word, first):
             raise MismatchError(f"{name} wants {_PLAIN.get(word, word)} here, not {given}", at)

@@ -6,6 +6,7 @@ Integers and bools follow `values`; floats are Python's, since only integers are
 from __future__ import annotations
 
 import math
+from contextlib import contextmanager
 from operator import add, mul, sub
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -25,7 +26,7 @@ from wgsl_kernels.wgsl.types.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Constant: TypeAlias = Known | float
 """An integer or a bool with its type, or a float of any type."""
@@ -59,6 +60,35 @@ class ConstantValues:
         self._declared = declared
         self._given = given or {}
         self._found: dict[str, Constant | str] = {}  # for one without a value, the reason
+        self._scopes: list[dict[str, Constant | None]] = []
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Enter a scope, whose names hide those outside of it."""
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+    @contextmanager
+    def top(self) -> Iterator[None]:
+        """Leave all scopes for the level of the module."""
+        outer, self._scopes = self._scopes, []
+        try:
+            yield
+        finally:
+            self._scopes = outer
+
+    def declare(self, name: str, node: tree.Node | None = None) -> None:
+        """Declare a name of the innermost scope, which has a value if it is a constant's."""
+        found: Constant | None = None
+        if isinstance(node, tree.Value) and node.keyword == "const" and node.value is not None:
+            try:
+                found = _converted(self._whole(node.value), _type_name(node))
+            except (NotConstantError, RecursionError, ValueError, OverflowError):
+                found = None
+        self._scopes[-1][name] = found
 
     def number(self, node: tree.Expression) -> float:
         """Return the value of an expression, an int where it is an integer.
@@ -124,12 +154,16 @@ class ConstantValues:
             return _called(node.callee.name, known) if len(known) == len(arguments) else None
         return None
 
-    def _named(self, name: str) -> Constant:
+    def _named(self, name: str) -> Constant | None:
+        for scope in reversed(self._scopes):
+            if name in scope:
+                return scope[name]
         if name not in self._found:
             none = f"{name!r} has no value that is known before the shader runs"
             self._found[name] = none  # what is made of itself has none
             try:
-                found = self._declared_value(name)
+                with self.top():
+                    found = self._declared_value(name)
                 self._found[name] = none if found is None else found
             except NotConstantError as error:
                 self._found[name] = str(error)
@@ -146,8 +180,11 @@ class ConstantValues:
             return None
         else:
             value = self._whole(node.value)
-        type_ = "" if node is None or node.type is None else node.type.name
-        return _converted(value, type_)
+        return _converted(value, "" if node is None else _type_name(node))
+
+
+def _type_name(node: tree.Value) -> str:
+    return "" if node.type is None else node.type.name
 
 
 def _literal(text: str) -> Constant | None:

@@ -104,7 +104,8 @@ class ExpressionTypes:
             self._values[name] = None  # what is made from itself has no type
             outer = self.scopes, self.current
             self.scopes, self.current = [], self._variables[name]
-            self._values[name] = self.declared_type(self._variables[name])
+            with self.types.constants.top():
+                self._values[name] = self.declared_type(self._variables[name])
             self.scopes, self.current = outer
         return self._values[name]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from wgsl_kernels.wgsl.types.kinds import (
 from wgsl_kernels.wgsl.types.order import in_order_of_need
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
 
 @dataclass(frozen=True)
@@ -82,10 +83,24 @@ class _StatementTypes(ExpressionTypes):
             scope[parameter.ident.name] = self.named_type(parameter.type)
         self.returns = VOID if node.returns is None else self.named_type(node.returns)
         if isinstance(node.body, tree.CompoundStatement):
-            self.scopes.append(scope)
-            for statement in node.body.statements:
-                self.statement(statement)
-            self.scopes.pop()
+            with self.scope():
+                for name, type_ in scope.items():
+                    self.declare(name, type_)
+                for statement in node.body.statements:
+                    self.statement(statement)
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Enter a scope, whose names hide those outside of it."""
+        self.scopes.append({})
+        with self.types.constants.scope():
+            yield
+        self.scopes.pop()
+
+    def declare(self, name: str, type_: Type | None, node: tree.Node | None = None) -> None:
+        """Declare a name of the innermost scope, by its declaration if that may give a value."""
+        self.scopes[-1][name] = type_
+        self.types.constants.declare(name, node)
 
     def attributes(self, nodes: tuple[tree.Attribute, ...]) -> None:
         """Type the numbers that attributes take."""
@@ -102,14 +117,13 @@ class _StatementTypes(ExpressionTypes):
 
     def local(self, node: tree.Var | tree.Value) -> None:
         """Declare a local name behind its value."""
-        self.scopes[-1][node.ident.name] = self.declared_type(node)
+        self.declare(node.ident.name, self.declared_type(node), node)
 
     def block(self, node: tree.CompoundStatement) -> None:
         """Type a block in a scope of its own."""
-        self.scopes.append({})
-        for statement in node.statements:
-            self.statement(statement)
-        self.scopes.pop()
+        with self.scope():
+            for statement in node.statements:
+                self.statement(statement)
 
     def round(self, node: tree.Round) -> None:
         """Type one round of a loop that is written out."""
@@ -186,15 +200,14 @@ class _StatementTypes(ExpressionTypes):
 
     def for_(self, node: tree.For) -> None:
         """Type ``for``, whose first part declares for the others."""
-        self.scopes.append({})
-        if node.first is not None:
-            self.statement(node.first)
-        if node.condition is not None:
-            self.condition(node.condition)
-        if node.update is not None:
-            self.statement(node.update)
-        self.block(node.body)
-        self.scopes.pop()
+        with self.scope():
+            if node.first is not None:
+                self.statement(node.first)
+            if node.condition is not None:
+                self.condition(node.condition)
+            if node.update is not None:
+                self.statement(node.update)
+            self.block(node.body)
 
     def jump(self, node: tree.Jump) -> None:
         """Nothing has a type here."""

@@ -103,17 +103,19 @@ class NamedTypes:
         """Return the type that an alias or a struct of the module declares."""
         if name not in self.found:
             self.found[name] = None  # what contains itself has no type
-            node = self.nodes[name]
-            if isinstance(node, tree.Alias):
-                self.found[name] = self.of(node.type)
-            else:
-                members: dict[str, Type] = {}
-                for field in node.fields:
-                    type_ = self.of(field.type)
-                    if type_ is not None:
-                        members[field.ident.name] = type_
-                self.found[name] = StructType(name, members)
+            with self.constants.top():
+                self.found[name] = self._meant(name, self.nodes[name])
         return self.found[name]
+
+    def _meant(self, name: str, node: tree.Alias | tree.Struct) -> Type | None:
+        if isinstance(node, tree.Alias):
+            return self.of(node.type)
+        members: dict[str, Type] = {}
+        for field in node.fields:
+            type_ = self.of(field.type)
+            if type_ is not None:
+                members[field.ident.name] = type_
+        return StructType(name, members)
 
     def fields(self, struct: StructType) -> tuple[tree.Parameter, ...]:
         """Return the fields of a struct as the module declares them."""
