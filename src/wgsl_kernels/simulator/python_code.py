@@ -19,7 +19,7 @@ MOST_INDENTS = 200
 """Blocks in blocks. Python's compiler recurses: on a stack of 128 KiB, 300 were survived."""
 
 
-class _Line(NamedTuple):
+class _CodeLine(NamedTuple):
     depth: int
     text: str
 
@@ -47,12 +47,12 @@ def code_of(source: str, file: str) -> CodeType:
     return compile(ast.Module([_tree(lines)], []), file, "exec")
 
 
-def _line(written: str) -> _Line:
+def _line(written: str) -> _CodeLine:
     text = written.lstrip(" ")
-    return _Line((len(written) - len(text)) // len(_INDENT), text)
+    return _CodeLine((len(written) - len(text)) // len(_INDENT), text)
 
 
-def _loops(lines: list[_Line]) -> int:
+def _loops(lines: list[_CodeLine]) -> int:
     """Return how many loops are in each other at most."""
     most, around = 0, list[int]()
     for line in lines:
@@ -64,7 +64,7 @@ def _loops(lines: list[_Line]) -> int:
     return most
 
 
-def _tree(lines: list[_Line]) -> ast.FunctionDef:
+def _tree(lines: list[_CodeLine]) -> ast.FunctionDef:
     """Return the function that lines are, each read by itself."""
     blocks: list[tuple[list[ast.stmt], int]] = []
     whole: list[ast.stmt] = []
