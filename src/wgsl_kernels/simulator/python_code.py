@@ -96,7 +96,8 @@ def _outline(function: ast.FunctionDef, around: set[str]) -> None:
         loop = block[at]
         inside = _written(loop)
         outside = around | _written(function, loop)
-        lead: list[ast.stmt] = [ast.Nonlocal(sorted(inside & outside))]
+        shared = sorted(inside & outside)
+        lead: list[ast.stmt] = [ast.Nonlocal(shared)] if shared else []
         part = ast.parse(f"def part_{number}(): pass\npart_{number}()").body
         assert isinstance(part[0], ast.FunctionDef)
         part[0].body = [*lead, loop]
