@@ -285,11 +285,11 @@ class Gpu(ArrayMaker):
                     f"{self._kernel}: the shader writes {name}, which is an input or a result, or "
                     "holds host values; write to an array of gpu.empty()."
                 )
+        for n in loaded.packed:
+            given[n] = self.contiguous(given[n])
         for n in loaded.bound:
             if given[n].storage is None or given[n].device is not device:
                 self._backend.make_resident(given[n])
-        for n in loaded.packed:
-            given[n] = self._backend.contiguous(given[n])
         loaded.run(given)
 
     def pack(self, x: GpuArray, dtype: DType) -> GpuArray:
@@ -330,7 +330,8 @@ class Gpu(ArrayMaker):
         is_trusted = launch.is_map and self._origin.is_ours
         # what is neither a tensor's nor deferred may be written again by the function
         may_defer = is_trusted or all(one.immutable or one.op is not None for one in arrays)
-        made: GpuArray = (launch if may_defer else launch.run_now)(list(arrays))[0]
+        given = [self._now(one) for one in arrays]
+        made: GpuArray = (launch if may_defer else launch.run_now)(given)[0]
         return made
 
     def _source(

@@ -30,7 +30,7 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
@@ -51,12 +51,15 @@ class _Placeholder(NamedTuple):
 
     Attributes:
         is_value: Whether it is one number on the host, which travels as a parameter.
+        is_packed: Whether it is the contiguous copy of an input that is a view. That has its
+            input's place, and layouts count in the copy.
     """
 
     place: BindingResource
     nbytes: int
     run: _Record
     is_value: bool = False
+    is_packed: bool = False
 
 
 @dataclass(eq=False)
@@ -65,7 +68,8 @@ class _Record:
 
     Attributes:
         copied: The inputs of which the program makes a copy where one without gaps is wanted.
-        packed: Those that are given without gaps.
+        packed: Those of which a contiguous copy is used.
+        viewed: Those that are used in the buffer that they are views of.
     """
 
     inputs: list[GpuArray | None]
@@ -76,7 +80,15 @@ class _Record:
     dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
     buffers: list[Spec] = field(default_factory=list[Spec])
     packed: set[int] = field(default_factory=set[int])
+    viewed: set[int] = field(default_factory=set[int])
     chosen: dict[Key, Settings] = field(default_factory=dict["Key", "Settings"])
+
+    def use(self, arrays: Iterable[GpuArray]) -> None:
+        """Note what of the inputs a dispatch or a result has."""
+        for one in arrays:
+            stand: Any = one.storage
+            if stand is not None and stand.place.kind == "input":
+                (self.packed if stand.is_packed else self.viewed).add(stand.place.number)
 
 
 def lower_function(
@@ -109,17 +121,14 @@ def lower_function(
     try:
         made, epilogue = symbolic.with_epilogue(func(symbolic, given))
         results = [_result(symbolic.known(one)) for one in made]
+        record.use(made)
     except NotSymbolicError:
         return None
     if not record.repeats:
         return None
-    read = {b.place for d in record.dispatches for b in d.reads}
-    both = any(
-        BindingResource("input", n) in read and _reads_view(record.dispatches, n)
-        for n in record.packed
-    )
-    if both:  # one place cannot stand for both, its views and what has no gaps
-        copied = {*copied, *record.packed}
+    both = record.packed & record.viewed
+    if both:  # one place cannot stand for a view and for its copy
+        copied = {*copied, *both}
         return lower_function(gpu, func, arrays, outputs, repeats=repeats, copied=copied)
     places = [one.place for one in results if one.place is not None]
     numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
@@ -174,11 +183,6 @@ def _result(array: GpuArray) -> FunctionResult:
     return FunctionResult(stand.place, layout)
 
 
-def _reads_view(dispatches: Sequence[Dispatch], number: int) -> bool:
-    place = BindingResource("input", number)
-    return any(b.place == place and b.layout is not None for d in dispatches for b in d.bindings)
-
-
 class SymbolicGpu(Gpu):
     """The device, to a function that is run for its program."""
 
@@ -231,8 +235,8 @@ class SymbolicGpu(Gpu):
             return self.empty(array.shape, array.dtype)
         for n, one in enumerate(self._record.inputs):
             if one is array and n not in self._record.copied:
-                self._record.packed.add(n)
-                found = self._at(BindingResource("input", n), Spec(array.shape, array.dtype))
+                spec = Spec(array.shape, array.dtype)
+                found = self._at(BindingResource("input", n), spec, is_packed=True)
                 found.immutable = True
                 return found
         x = Argument.of(array, 0).within(self.device.largest_binding)
@@ -310,6 +314,7 @@ class SymbolicGpu(Gpu):
         for one in last.writes:
             if one.place.kind == "input":
                 raise NotSymbolicError("it writes an input")
+        record.use(given.values())
         record.buffers += program.buffers
         record.dispatches += [one for one in program.dispatches if 0 not in one.grid]
 
@@ -339,7 +344,10 @@ class SymbolicGpu(Gpu):
             return results, None
         largest = self.device.largest_binding
         found = epilogue_of(results, self._record.dispatches, largest)
-        return ([self._alone(results[0])], None) if found is None else ([found[0]], found[1])
+        if found is None:
+            return [self._alone(results[0])], None
+        self._record.use(FusionGroup(results).leaves)
+        return [found[0]], found[1]
 
     def _alone(self, array: GpuArray) -> GpuArray:
         """Return an array of the program, dispatching what makes it where that is pending."""
@@ -370,6 +378,7 @@ class SymbolicGpu(Gpu):
     def _noted(self, program: Program, inputs: Sequence[GpuArray]) -> GpuArray:
         """Note the dispatches of a program with one result; its inputs are those of ours."""
         record = self._record
+        record.use(inputs)
         first = len(record.buffers)
         places: list[BindingResource] = [_argument(one).place for one in inputs]
 
@@ -385,9 +394,10 @@ class SymbolicGpu(Gpu):
         (number,) = program.outputs
         return self._at(BindingResource("buffer", first + number), program.buffers[number])
 
-    def _at(self, place: BindingResource, spec: Spec) -> GpuArray:
+    def _at(self, place: BindingResource, spec: Spec, *, is_packed: bool = False) -> GpuArray:
         """Return the contiguous array that is at a place of the program."""
-        stand: Any = _Placeholder(place, device_bytes(spec.size, spec.dtype), self._record)
+        nbytes = device_bytes(spec.size, spec.dtype)
+        stand: Any = _Placeholder(place, nbytes, self._record, is_packed=is_packed)
         return GpuArray(spec.shape, spec.dtype, spec.size, stand, None)
 
     def known(self, array: GpuArray) -> GpuArray:
