@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
+from wgsl_kernels.backends.webgpu.control.choosing import configuration_of
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
@@ -231,8 +233,10 @@ class Gpu(ArrayMaker):
         fields = params or {}
         if device is not self._ready.device:
             self._ready.begin(device)
+        chosen = configuration_of(self.chosen)
         try:
-            given_key: Any = (key,) if key is not None else (
+            given_key: Any = (key, chosen) if key is not None else (
+                chosen,
                 shader,
                 slots,
                 None if configuration is None else tuple(configuration.items()),
@@ -262,6 +266,7 @@ class Gpu(ArrayMaker):
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, is_ours=self._origin.is_ours, is_whole=slots is not None, **options,
             )  # fmt: skip
+            program = replace(program, configuration=chosen)
             loaded = self._ready.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
 

@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, ex
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER
 from wgsl_kernels.backends.webgpu.control import argument_checks
+from wgsl_kernels.backends.webgpu.control.choosing import configuration_of
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
 from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, Settings
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape
@@ -81,7 +82,6 @@ class _Record:
     buffers: list[Spec] = field(default_factory=list[Spec])
     packed: set[int] = field(default_factory=set[int])
     viewed: set[int] = field(default_factory=set[int])
-    chosen: dict[Key, Settings] = field(default_factory=dict["Key", "Settings"])
 
     def use(self, arrays: Iterable[GpuArray]) -> None:
         """Note what of the inputs a dispatch or a result has."""
@@ -140,7 +140,7 @@ def lower_function(
         tuple(record.dispatches),
         tuple(buffers),
         tuple(numbers),
-        tuple([setting for one in record.chosen.values() for setting in one]),
+        configuration_of(symbolic.chosen),
         frozenset(record.packed),
     )
     more = tuple(record.constants), tuple(record.checks)
@@ -189,6 +189,7 @@ class SymbolicGpu(Gpu):
     def __init__(self, gpu: Gpu, record: _Record) -> None:
         self.__dict__.update(gpu.__dict__)  # it stands for the same device
         self._record = record
+        self.chosen = {}
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         shape, _, nbytes, _ = extent(self._kernel, shape, dtype)
@@ -268,9 +269,7 @@ class SymbolicGpu(Gpu):
         """
         if not self._backend.tuner.has_decided(choice):
             raise UndecidedError(self._kernel)
-        found = super().decide(choice, run)
-        self._record.chosen[choice.key] = choice.candidates[found].settings(found)
-        return found
+        return super().decide(choice, run)
 
     def dispatch(
         self,
