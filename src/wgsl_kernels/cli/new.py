@@ -31,7 +31,7 @@ READ = {
     "product": ("depth", *OWN_FIELDS),
 }
 """Attributes that a form reads itself, beside those that its file has."""
-BOUND = {"product": (*OWN_NAMES, *SLOT_NAMES, "GROUP")}
+BOUND = {"product": (*OWN_NAMES, *SLOT_NAMES, "GROUP", "main")}
 """Inputs' names that a form has for something else, beside those in its file."""
 _INNER = {"a", "b", "x"}
 """Parameters of functions in WGSL that see none of the tensors."""

@@ -205,7 +205,8 @@ def wgsl_kernel(
             tells the form. ``"product"``: its ``a_at`` and ``b_at`` are the elements of a product
             of matrices.
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
-            an attribute). By default one invocation per element of the first output.
+            an attribute). By default one invocation per element of the first output. For shaders
+            with their own ``main``, as ``init``.
         params: Returns parameter fields that no attribute or shape gives, by name.
         init: A number per output that every element has before the shader runs; for shaders with
             their own ``main``. Other outputs start from undefined values.
@@ -224,7 +225,8 @@ def wgsl_kernel(
         AlreadyRegistered: Another place has registered one.
         ShaderError: What is to be derived cannot be; the message points at the reason.
         ArgumentError: The name is no string, ``dtypes`` are none, ``form`` is unknown, or
-            ``init`` is not numbers by output, or the shader has no ``main``.
+            ``init`` is not numbers by output, or it or ``groups`` is given for a shader without a
+            ``main``.
 
     Warns:
         RuntimeWarning: An output is atomic, and ``init`` does not name it.
@@ -253,6 +255,11 @@ def wgsl_kernel(
         init = checked_init(name, init)
         if source is None:
             raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
+    for word, asked in (("groups", groups), ("params", params)):
+        if asked is not None and source is None and form is None:
+            raise ArgumentError(
+                f"{name}: {word} is for a shader; in a function, pass it to gpu.dispatch."
+            )
     if form == "product":
         if groups is not None or init is not None:
             word = "init" if groups is None else "groups"
