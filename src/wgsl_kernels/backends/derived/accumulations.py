@@ -238,13 +238,13 @@ def _base(
     lift, combine, finish = (functions.get(one) for one in ("lift", "combine", "finish"))
     assert combine is not None
     elements = [Element(names[0], resolved("lift", 0), True, True)]
-    if form == "apply":
-        parameters = [one.name for one in functions["apply"].parameters]
-        elements += [
-            Element(one, resolved("apply", parameters.index(one)), False, False)
-            for one in names[1:]
-            if one in parameters
-        ]
+    applied = functions["apply"].parameters if form == "apply" else ()
+    parameters = [one.name for one in applied]
+    elements += [
+        Element(one, resolved("apply", parameters.index(one)), False, False)
+        for one in names[1:]
+        if one in parameters
+    ]
     a, b, i, n, last = Parameters.beside(elements)
     total = spell(functions["init"].returns)
     type_ = named.of(functions["init"].returns)
@@ -253,7 +253,6 @@ def _base(
     settled = total
     if form == "apply":
         apply = functions["apply"]
-        parameters = [one.name for one in apply.parameters]
         settled, result = spell(_settling(functions).returns), spell(apply.returns)
         given = {"i": i, "n": n, **{one: one for one in names}}
         values = [given.get(one, last) for one in parameters]

@@ -145,7 +145,7 @@ class Chooser:
 
 def configuration_of(chosen: Mapping[Key, Settings]) -> Settings:
     """Return what programs have of several choices."""
-    return tuple([setting for one in chosen.values() for setting in one])
+    return tuple([setting for one in [*chosen.values()] for setting in one])
 
 
 def template_choice(
