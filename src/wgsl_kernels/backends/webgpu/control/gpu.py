@@ -236,12 +236,9 @@ class Gpu(ArrayMaker):
         chosen = configuration_of(self.chosen)
         try:
             given_key: Any = (key, chosen) if key is not None else (
-                chosen,
-                shader,
-                slots,
+                chosen, shader, slots,
                 None if configuration is None else tuple(configuration.items()),
-                tuple(layouts),
-                _keyed(fields),
+                tuple(layouts), _keyed(fields),
                 tuple(groups) if isinstance(groups, (tuple, list)) else groups,
                 None if constants is None else _keyed(constants),
                 None if windows is None else tuple(windows.items()),

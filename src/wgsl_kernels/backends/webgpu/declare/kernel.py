@@ -246,20 +246,13 @@ def wgsl_kernel(
         warnings.warn(message, DeprecationWarning, stacklevel=2)
     _check_form(name, form)
     derived = _derived(name, source, gradient=gradient, cpu=cpu)
-    for word, asked in (("groups", groups), ("params", params)):
-        if asked is not None:
-            function(name, word, asked)
+    _check_functions(name, source, form, groups=groups, params=params)
     if init is not None:
         from wgsl_kernels.backends.webgpu.declare.slips import checked_init
 
         init = checked_init(name, init)
         if source is None:
             raise ArgumentError(f"{name}: init is for a shader; in a function, call gpu.full.")
-    for word, asked in (("groups", groups), ("params", params)):
-        if asked is not None and source is None and form is None:
-            raise ArgumentError(
-                f"{name}: {word} is for a shader; in a function, pass it to gpu.dispatch."
-            )
     if form == "product":
         if groups is not None or init is not None:
             word = "init" if groups is None else "groups"
@@ -282,6 +275,17 @@ def wgsl_kernel(
         return func
 
     return register
+
+
+def _check_functions(name: str, source: object, form: object, **given: object) -> None:
+    for word, asked in given.items():
+        if asked is None:
+            continue
+        function(name, word, asked)
+        if source is None and form is None:
+            raise ArgumentError(
+                f"{name}: {word} is for a shader; in a function, pass it to gpu.dispatch."
+            )
 
 
 def _register_shader(
