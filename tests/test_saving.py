@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
 from typing import TYPE_CHECKING, Any, cast
 
@@ -14,6 +16,7 @@ from wgsl_kernels.ops.random import random
 from wgsl_kernels.train import SGD, Adam
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 BACKENDS = ["cpu", "webgpu"]
@@ -38,6 +41,46 @@ def test_every_dtype_comes_back_bit_for_bit(name: str, tmp_path: Path) -> None:
         found = wk.load(tmp_path / "one")["x"]
         assert (found.shape, found.dtype) == (value.shape, str(value.dtype))
         assert found.numpy().tobytes() == value.tobytes()
+
+
+DTYPES = ["float32", "int32", "bool", "float16", "complex64", "int8", "uint8"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_shape_and_dtype_come_back_by_each_way(dtype: str, backend: str, tmp_path: Path) -> None:
+    def saved(x: Any) -> Any:
+        wk.save(tmp_path / "file", {"x": x})
+        return wk.load(tmp_path / "file")["x"]
+
+    def loaded_into(x: Any) -> Any:
+        variable = wk.variable(wk.zeros(x.shape, dtype=x.dtype))
+        wk.save(tmp_path / "file", {"x": x})
+        wk.load(tmp_path / "file", into={"x": variable})
+        return variable
+
+    def assigned(x: Any) -> Any:
+        variable = wk.variable(wk.zeros(x.shape, dtype=x.dtype))
+        np.savez(tmp_path / "file.npz", x=x)
+        wk.load_weights(tmp_path / "file.npz", into={"x": variable})
+        return variable
+
+    ways: list[Callable[[Any], Any]] = [
+        saved, loaded_into, assigned, copy.deepcopy, np.asarray, np.from_dlpack, wk.from_dlpack,
+        lambda x: pickle.loads(pickle.dumps(x)), lambda x: wk.tensor(np.asarray(x)),
+    ]  # fmt: skip
+    with wk.use_backend(backend):
+        for shape in [(), (1,), (0,), (2, 3), (3, 0, 2)]:
+            values = np.ones(shape).cumsum().reshape(shape).astype(dtype)
+            whole = wk.tensor(values)
+            made = wk.where(True, whole, whole)
+            turned = wk.tensor(np.array(values.T, order="C")).T
+            one_of_two = wk.tensor(np.stack([values, values]))[1]
+            for x in (whole, made, turned, one_of_two, wk.variable(whole)):
+                for n, way in enumerate(ways):
+                    found = way(x)
+                    assert (tuple(found.shape), str(found.dtype)) == (shape, dtype), n
+                    np.testing.assert_array_equal(np.asarray(found), values)
 
 
 def test_doubles_come_back_on_the_cpu(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import linecache
 import operator
 import re
 import sys
+import traceback
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +100,16 @@ def test_names_of_others_are_answered_with_ours(where: Any, name: str, words: st
         assert said.endswith(f"has no attribute {name!r}.")
     else:
         assert words in said
+
+
+def test_python_adds_no_guess_to_ours() -> None:
+    for where, name in [(wk, "matmull"), (wk.fft, "fft2"), (wk.ones(1), "sumn"),
+                        (wk.train.SGD(0.1), "minimise"), (wk.nn, "densee")]:  # fmt: skip
+        with pytest.raises(AttributeError) as caught:
+            getattr(where, name)
+        (line,) = traceback.format_exception_only(caught.value)
+        assert line == f"AttributeError: {caught.value}\n"
+        assert caught.value.name == name
 
 
 def test_what_is_suggested_is_there() -> None:

@@ -56,6 +56,7 @@ from wgsl_kernels.engine.environment.errors import ShadowMismatch as ShadowMisma
 from wgsl_kernels.engine.environment.errors import ShapeError as ShapeError
 from wgsl_kernels.engine.environment.errors import WgslKernelsError as WgslKernelsError
 from wgsl_kernels.engine.environment.suggestions import advice as _advice
+from wgsl_kernels.engine.environment.suggestions import no_attribute as _no_attribute
 from wgsl_kernels.engine.execution.dlpack import from_dlpack as from_dlpack
 from wgsl_kernels.engine.execution.op import op as op
 from wgsl_kernels.engine.execution.run import run as run
@@ -160,7 +161,7 @@ def _lazily(name: str) -> _Any:
     if name in aliases():
         return _imported(__name__, name, "wgsl_kernels.tfjs")
     said = "" if name.startswith("_") else _advice("wk", name, globals()["__dir__"]())
-    raise AttributeError(f"module 'wgsl_kernels' has no attribute {name!r}.{said}")
+    raise _no_attribute("module 'wgsl_kernels'", name, said)
 
 
 if not _TYPE_CHECKING:  # checkers know the names

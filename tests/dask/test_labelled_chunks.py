@@ -52,13 +52,16 @@ PROBES: dict[str, Callable[[Any], Any]] = {
     "isel": lambda d: d.isel(time=[0, 3, 5]),
     "sel": lambda d: d.sel(time=slice(2, 9)),
     "cumsum": lambda d: d.cumsum("time", skipna=False),
+    "pad": lambda d: d.pad(time=(1, 2), constant_values=3.0),
+    "pad, missing": lambda d: d.pad(x=1),
+    "pad, reflected": lambda d: d.pad(time=2, mode="reflect"),
     "roll": lambda d: d.roll(time=2),
+    "shift": lambda d: d.shift(time=1),
     "transpose": lambda d: d.transpose("x", "y", "time"),
     "arithmetic": lambda d: (d - d.mean("time")) / d.std("time") + 1,
 }
 CHUNKED: dict[str, Callable[[Any], Any]] = {
     "rolling": lambda d: d.rolling(time=3).mean(),
-    "shift": lambda d: d.shift(time=1),
     "std, skipping": lambda d: d.where(d > 0).std("time"),
     "quantile": lambda d: d.chunk(time=-1).quantile(0.5, "time", skipna=False),
 }

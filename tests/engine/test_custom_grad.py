@@ -179,3 +179,15 @@ def test_an_input_returned_as_the_value_gets_the_gradient(backend: str) -> None:
         return x, lambda dy, saved: dy * 0.25
 
     assert wk.grad(lambda x: clipped(x) * 2.0)(1.0).item() == 0.5
+
+
+def test_a_gradient_that_does_not_take_what_was_saved_is_told_what_it_is_given(
+    backend: str,
+) -> None:
+    square = wk.custom_grad(lambda x: (x * x, lambda dy: dy * 2.0))
+    with pytest.raises(TypeError, match=r"1 positional argument .*; want grad_func\(dy, saved\)"):
+        wk.grad(square)(3.0)
+    failing = wk.custom_grad(lambda x: (x * x, lambda dy, saved: dy + object()))
+    with pytest.raises(TypeError) as caught:
+        wk.grad(failing)(3.0)
+    assert "want grad_func" not in str(caught.value)

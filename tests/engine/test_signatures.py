@@ -226,3 +226,12 @@ def test_attributes_that_a_class_declares_come_before_others_with_defaults() -> 
 def test_a_signature_is_declared_once() -> None:
     with pytest.raises(wk.AlreadyRegistered, match="signature 'Add' is already registered by"):
         wk.signature("Add")(lambda x, /: x)
+
+
+def test_an_input_may_be_called_kernel() -> None:
+    @wk.op("SignatureProbeOfKernel")
+    def probe(x: wk.TensorLike, kernel: wk.TensorLike) -> Any:
+        """Return x + kernel."""
+
+    wk.cpu_kernel("SignatureProbeOfKernel")(lambda x, kernel: x + kernel)
+    assert probe(wk.tensor([1.0, 2.0]), wk.tensor(3.0)).tolist() == [4.0, 5.0]

@@ -193,7 +193,7 @@ def test_what_cannot_be_said_is_named_with_its_lines_before_anything_is_written(
     def f(x: Any) -> Any:
         return wk.digamma(wk.nextafter(x, 0.0))
 
-    with pytest.raises(wk.ArgumentError, match=r"rule for NextAfter at .*test_save\.py:\d+; "):
+    with pytest.raises(wk.ArgumentError, match=r"NextAfter at .*test_save\.py:\d+; .* Write these"):
         wk.onnx.save(f, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})
     with pytest.raises(wk.ArgumentError, match="output 'y' is a float; want a tensor"):
         wk.onnx.save(lambda x: 1.0, tmp_path / "f.onnx", {"x": np.ones(3, np.float32)})

@@ -195,6 +195,18 @@ def test_what_cannot_be_moved_is_refused_with_the_value(
             f(x)
 
 
+def test_the_padded_value_has_numpys_name_too() -> None:
+    x = wk.tensor([1.0, 2.0])
+    assert wk.pad(x, 1, constant_values=3).tolist() == [3.0, 1.0, 2.0, 3.0]
+    with pytest.raises(wk.ArgumentError, match="constant_value and constant_values are one"):
+        wk.pad(x, 1, constant_value=3, constant_values=4)
+    with pytest.raises(wk.ArgumentError, match="constant_value is 3 and mode 'edge'"):
+        wk.pad(x, 1, mode="edge", constant_values=3)
+    with wk.config.using(fallback="silent"):
+        found = np.pad(x, 1, constant_values=(3, 4))
+    np.testing.assert_array_equal(found, [3.0, 1.0, 2.0, 4.0])
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap"])
 def test_padding_of_any_length_is_numpys_and_gradients_of_copies_add_up(

@@ -64,7 +64,7 @@ def test_bytes_that_are_no_text_stay_what_they_are(backend: str) -> None:
     ("call", "error", "words"),
     [
         (lambda: wk.sparse_segment_sum([1.0], [0, 0], [1, 0]), wk.ArgumentError, "never fall"),
-        (lambda: wk.sparse_segment_sum([1.0], [1], [0]), wk.IndexOutOfRange, "indices holds 1"),
+        (lambda: wk.sparse_segment_sum([1.0], [1], [0]), wk.IndexOutOfRange, r"data is \[1\]"),
         (lambda: wk.ragged_range(0, 5, 0), wk.ArgumentError, "deltas is"),
         (lambda: wk.ragged_range(0.0, np.inf, 1.0), wk.ArgumentError, "more numbers than"),
         (lambda: wk.ragged_range([0, 1], [1, 2, 3], 1), wk.ShapeError, "the shapes differ"),

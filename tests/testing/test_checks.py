@@ -281,6 +281,14 @@ def test_a_function_with_full_control_is_told_at_the_line_that_raised(calls: str
     assert (found.file, found.line) == (__file__, line), found
 
 
+def test_a_cpu_kernel_that_returns_nothing_is_told_so() -> None:
+    nothing: Any = lambda x: None  # noqa: E731  for its type
+    register(cpu=nothing)
+
+    (found,) = check_kernel(NAME, [SAMPLE], sections=("right",)).findings
+    assert "the cpu kernel gave None; want an array of shape" in found.words
+
+
 def test_a_cpu_kernel_of_another_dtype_is_told_once_and_where_it_is() -> None:
     register(cpu=lambda x: (x * x * x).astype(np.float64))
 

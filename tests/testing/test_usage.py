@@ -65,6 +65,19 @@ WRONG_CALLS = (
 """Each has one thing wrong, and nothing is done before that is told."""
 
 
+ENDING = """import os, sys
+import wgsl_kernels as wk
+from wgsl_kernels.testing import Sample, add_samples
+@wk.op("Ending")
+def ending(x):
+    pass
+@wk.cpu_kernel("Ending")
+def _(x):
+    END
+add_samples("Ending", Sample("Ending", ending, ((3,),)))
+"""
+
+
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
@@ -72,6 +85,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "empty.py").write_text("")
     (tmp_path / "ends.py").write_text("raise SystemExit(0)\n")
     (tmp_path / "fails.py").write_text("\n1 / 0\n")
+    (tmp_path / "leaves.py").write_text("import os\nos._exit(0)\n")
+    for name, end in (("ends", "sys.exit(0)"), ("leaves", "os._exit(0)")):
+        (tmp_path / f"{name}_later.py").write_text(ENDING.replace("END", end))
     return tmp_path
 
 
@@ -94,7 +110,13 @@ def test_what_needs_an_adapter_to_be_refused_ends_with_2(call: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "line", "words"),
-    [("ends", 1, "SystemExit: 0. The file ends the process"), ("fails", 2, "ZeroDivisionError")],
+    [
+        ("ends", 1, "SystemExit: 0. The file ends the process"),
+        ("ends_later", 9, "SystemExit: 0. The file ends the process"),
+        ("leaves", 2, "SystemExit: 0. The file ends the process"),
+        ("leaves_later", 9, "SystemExit: 0. The file ends the process"),
+        ("fails", 2, "ZeroDivisionError"),
+    ],
 )
 def test_a_file_that_does_not_run_to_its_end_is_a_finding(
     name: str, line: int, words: str, here: Path

@@ -241,6 +241,15 @@ def test_an_output_that_there_is_not_is_named() -> None:
 def test_only_a_shader_with_its_own_main_has_init(form: Any, text: str) -> None:
     with pytest.raises(wk.ArgumentError, match=f"Count: init is for a shader .* a {form} writes"):
         wk.wgsl_kernel("Count", text, form="scan" if form == "scan" else None, init={"y": 0})
+    with pytest.raises(wk.ArgumentError, match=f"Count: groups is for a shader .* a {form} has"):
+        wk.wgsl_kernel(
+            "Count", text, form="scan" if form == "scan" else None, groups=lambda y_size: (y_size,)
+        )
+
+
+def test_a_function_gives_its_grid_itself() -> None:
+    with pytest.raises(wk.ArgumentError, match=r"Count: groups is for a shader.*gpu\.dispatch"):
+        wk.wgsl_kernel("Count", groups=lambda y_size: (y_size,))  # type: ignore[call-overload]  # on purpose
 
 
 def test_a_function_is_told_of_gpu_full() -> None:

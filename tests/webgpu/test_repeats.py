@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -156,3 +157,27 @@ def test_views_that_lie_alike_in_buffers_of_unlike_sizes_can_be_multiplied(fusio
             x = wk.abs(wk.tensor(values))
             wk.evaluate(x)
             assert np.array_equal((x[:6, :6] @ one).numpy(), values[:6, :6])
+
+
+@pytest.mark.parametrize("promises", [True, False])
+@pytest.mark.parametrize("name", ["single", "double"])
+def test_what_a_function_has_chosen_is_told_in_its_program_however_it_runs(
+    difference: Difference, name: str, promises: bool
+) -> None:
+    difference.promises = promises
+    x, _ = _some()
+    with forced(NAME, name):
+        captured = wk.capture(_difference_of)
+        for _ in range(2):
+            _difference_of(x)
+            captured(x)
+        for run, cause in ((_difference_of, ""), (captured, "it is replayed")):
+            seen = wk.explain(partial(run, x))
+            (row,) = seen.dispatches
+            assert row.program.configuration == (("variant", name),)
+            assert row.cause == cause
+            assert str(seen).endswith(cause or "it is eager")
+
+
+def _difference_of(x: wk.Tensor) -> Any:
+    return wk.run(NAME, x, x)

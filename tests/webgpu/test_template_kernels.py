@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -60,6 +61,35 @@ def test_a_template_runs_with_slots_and_configuration(files: Path, tile: int) ->
     x = np.arange(128, dtype=np.float32).reshape(2, 64)
     found = _run(wk.tensor(x)).numpy()
     assert found.tolist() == (x * 3 + np.arange(128).reshape(2, 64) + 1).tolist()
+
+
+def test_the_constants_that_a_call_has_chosen_are_told_in_its_program(files: Path) -> None:
+    slots = str(files / "operand.wesl")
+    wk.signature("Tiled")(_like_x)
+
+    @wk.wgsl_kernel("Tiled")
+    def tiled(gpu: Gpu, x: GpuArray) -> GpuArray:
+        template = str(files / "tiled.wesl")
+
+        def run(configuration: Any) -> GpuArray:
+            y = gpu.empty(x.shape, "float32")
+            given: dict[str, Any] = {
+                "slots": slots,
+                "configuration": configuration,
+                "groups": (4, 1, 1),
+            }
+            gpu.dispatch(template, {"x": x, "y": y}, **given)
+            return y
+
+        if x.size > 64:
+            return run({"TILE": 1})
+        return run(gpu.configure(template, run, x.size, slots=slots, static={"TILE": 2}))
+
+    for size, tile in ((64, 2), (128, None), (64, 2)):
+        x = wk.tensor(np.zeros(size, np.float32))
+        (row,) = wk.explain(partial(_run, x)).dispatches
+        assert dict(row.program.configuration).get("TILE") == tile
+        assert bool(row.program.configuration) == (tile is not None)
 
 
 def test_maps_are_fused_behind_a_template(files: Path) -> None:

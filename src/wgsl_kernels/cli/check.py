@@ -19,7 +19,7 @@ from wgsl_kernels.engine.drivers.backends import find_driver
 from wgsl_kernels.engine.environment.errors import ArgumentError, KernelNotFound
 from wgsl_kernels.engine.registry.registry import get_kernel, kernel_names
 from wgsl_kernels.testing.kernel import check_kernel
-from wgsl_kernels.testing.program import KernelScript
+from wgsl_kernels.testing.program import KernelScript, exits_raised
 from wgsl_kernels.testing.registered import samples_of
 from wgsl_kernels.testing.report import Report
 from wgsl_kernels.wgsl.errors.finding_codes import SECTIONS
@@ -177,7 +177,8 @@ def check_targets(
         raise ArgumentError("check: --all is every kernel of the package; name none beside it.")
     whole = Verdict()
     for one in targets or (None,):
-        verdict = check_target(one, asked, everything=everything)
+        with exits_raised():
+            verdict = check_target(one, asked, everything=everything)
         whole.reports += verdict.reports
         whole.others += verdict.others
         whole.seconds += verdict.seconds
@@ -192,7 +193,10 @@ def check_targets(
 def check_program(program: KernelScript, asked: CheckOptions) -> Verdict:
     """Run a file and check the kernels that it registers."""
     program.run()
-    verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
+    try:
+        verdict = check_names([one for one in program.kernels if samples_of(one)], asked)
+    except SystemExit as error:  # of a function of the file
+        verdict = Verdict(others=[program.failed(error)])
     verdict.known = list(program.kernels)
     verdict.others += [*program.findings, *program.unused()]
     if choose_adapter() is None:  # then nothing is composed

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import keyword
-import math
 import re
+import sys
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from wgsl_kernels.backends.webgpu.products.written import OWN_FIELDS, OWN_NAMES, SLOT_NAMES
+from wgsl_kernels.backends.webgpu.programs.call import FACT_ENDINGS
 from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.registry.registry import get_kernel
+from wgsl_kernels.wgsl.names.predeclared import is_predeclared
 from wgsl_kernels.wgsl.syntax.names import wgsl_name
 
 if TYPE_CHECKING:
@@ -19,8 +23,24 @@ if TYPE_CHECKING:
 FORMS = ("map", "reduce", "scan", "window", "product", "free")
 STARTERS = Path(__file__).with_name("starters")
 """What is written for each form; ``@MARKS@`` are filled in."""
-TAKEN = ("T", "np", "wk", "dy")
-"""Names that the file written has for something else."""
+TAKEN = re.compile(r"T|T_\w+|attrs|params|dtype|(load|store|wk)_\w+")
+"""Names that have a meaning in any kernel."""
+READ = {
+    "scan": ("exclusive", "reverse"),
+    "window": ("data_format", "dilations", "dim_rounding_mode"),
+    "product": ("depth", *OWN_FIELDS),
+}
+"""Attributes that a form reads itself, beside those that its file has."""
+BOUND = {"product": (*OWN_NAMES, *SLOT_NAMES, "GROUP", "main")}
+"""Inputs' names that a form has for something else, beside those in its file."""
+_INNER = {"a", "b", "x"}
+"""Parameters of functions in WGSL that see none of the tensors."""
+_PROSE = re.compile(r'"""(?=\S).*?"""|^\s*(?:#|//).*?$', re.MULTILINE | re.DOTALL)
+_WGSL = re.compile(r'"""\n.*?"""', re.DOTALL)
+_WORDS = re.compile('"[^"\n]*"')
+_NAME = re.compile(r"(?<![\w.])[^\W\d]\w*")
+LARGEST = 65504
+"""The largest number of float16."""
 SEVERAL = ("map", "free")
 """The forms that take any number of inputs; others have those of their pattern."""
 
@@ -53,51 +73,85 @@ def wanted(name: str, form: str, inputs: str, attrs: Sequence[str]) -> NewKernel
     """Return what the options of the command ask for.
 
     Raises:
-        ArgumentError: A name is none, the form is unknown, or an attribute has no number.
+        ArgumentError: A name is none or has another meaning there, the form is unknown, or an
+            attribute has no number.
     """
-    if not name.isidentifier() or not name[0].isupper():
-        raise ArgumentError(f"new: name is {name!r}; want letters and digits, as in Swish.")
     if form not in FORMS:
         raise ArgumentError(f"new: form is {form!r}; want one of {', '.join(FORMS)}.")
+    if re.fullmatch("[A-Z][A-Za-z0-9_]*", name) is None:
+        raise ArgumentError(f"new: name is {name!r}; want letters and digits, as in Swish.")
     names = tuple(one.strip() for one in inputs.split(",")) if inputs else ()
-    for one in names:
-        _check_name("input", one)
     default = ("x", "w") if form == "product" else ("x",)
     if names and form not in SEVERAL and len(names) != len(default):
         raise ArgumentError(f"new: a {form} has {len(default)} inputs; got {len(names)}.")
-    if len(set(names)) != len(names):
-        raise ArgumentError("new: an input is given twice.")
     if get_kernel(name, "webgpu") is not None or get_kernel(name, "cpu") is not None:
         raise ArgumentError(f"new: {name} is a kernel already; want another name.")
-    numbers = dict(_attribute(one) for one in attrs)
-    for one in numbers:
-        _check_name("attribute", one)
-        if one in (names or default):
-            raise ArgumentError(f"new: {one} is an input already; want another attribute.")
-    return NewKernel(name, form, names or default, numbers)
+    numbers = [_attribute(one) for one in attrs]
+    made = NewKernel(name, form, names or default, dict(numbers))
+    _check_names(made, [name for name, _ in numbers])
+    return made
 
 
-def _check_name(kind: str, name: str) -> None:
-    is_fit = name.isidentifier() and not keyword.iskeyword(name) and wgsl_name(name) == name
-    if not is_fit or name in TAKEN:
+def _check_names(one: NewKernel, attrs: Sequence[str]) -> None:
+    """Refuse names that the languages, the form or the file itself have for something else."""
+    inputs = ("_0_x", "_0_w")[: 1 + (one.form in (*SEVERAL, "product"))]
+    same = NewKernel("_0", one.form, inputs, {"_0_n": 1, "_0_a": 1.0})
+    text = _PROSE.sub("", text_of(same))
+    python = {*_NAME.findall(_WORDS.sub("", _WGSL.sub("", text)))}
+    in_wgsl = {name for part in _WGSL.findall(text) for name in _NAME.findall(part)}
+    if one.form not in (*SEVERAL, "product"):
+        in_wgsl -= _INNER
+    output = "out" if "y" in one.inputs else "y"
+    tensors = (*one.inputs, output)
+    facts = {f"{tensor}{ending}" for tensor in tensors for ending in FACT_ENDINGS}
+    if one.op in python or one.op in sys.stdlib_module_names:
         raise ArgumentError(
-            f"new: {kind} is {name!r}; want a name that WGSL and Python allow, none of "
-            f"{', '.join(TAKEN)}."
+            f"new: name is {one.name!r}, whose op and file would be called {one.op!r}, as is what "
+            "they import or use; want another name."
         )
+    own = {
+        "input": python | (in_wgsl - {"y"}) | {output, *BOUND.get(one.form, ())},
+        "attribute": python | {*READ.get(one.form, ())},
+    }
+    given = [("input", name) for name in one.inputs] + [("attribute", name) for name in attrs]
+    for at, (kind, name) in enumerate(given):
+        why = ""
+        if not name.isidentifier() or unicodedata.normalize("NFKC", name) != name:
+            why = "no name"
+        elif keyword.iskeyword(name):
+            why = "a word that Python keeps for itself"
+        elif wgsl_name(name) != name or name.startswith("__") or name == "_":
+            why = "a name that WGSL keeps for itself"
+        elif kind == "input" and is_predeclared(name):
+            why = "a name that WGSL has for something of its own"
+        elif name in facts:
+            why = "what kernels call a fact of a tensor"
+        elif (kind, name) in given[:at]:
+            why = "given twice"
+        elif kind == "attribute" and name in one.inputs:
+            why = "an input already"
+        elif name in own[kind] or TAKEN.fullmatch(name):
+            why = f"what the form {one.form} has for something else"
+        if why:
+            raise ArgumentError(f"new: {kind} is {name!r}, which is {why}; want another name.")
 
 
 def _attribute(text: str) -> tuple[str, float | int]:
     name, mark, value = text.partition("=")
-    for kind in (int, float):
+    number: float | int
+    try:
+        number = int(value)
+    except ValueError:
         try:
-            number = kind(value)
+            number = float(value)
         except ValueError:
-            continue
-        if mark and (abs(number) < 2**31 if kind is int else math.isfinite(number)):
-            return name, number
-    raise ArgumentError(
-        f"new: attribute is {text!r}; want a name and a finite number, as alpha=0.1."
-    )
+            mark = ""
+    if not mark or not abs(number) <= LARGEST:
+        raise ArgumentError(
+            f"new: attribute is {text!r}; want a name and a number, as alpha=0.1, of at most "
+            f"{LARGEST}: the kernel is written for float16, too."
+        )
+    return name, number
 
 
 def write_kernel(one: NewKernel, folder: Path, *, overwrite: bool = False) -> Path:

@@ -236,9 +236,9 @@ def _check_parts(path: Path, complexes: set[str], entries: Sequence[TensorEntry]
 def _decoded(path: Path, name: str, array: np.ndarray, complexes: set[str]) -> Tensor:
     if name in complexes:
         kind = np.complex64 if array.dtype == np.float32 else np.complex128
-        array = np.ascontiguousarray(array).view(kind)[..., 0]
+        array = np.asarray(array, order="C").view(kind)[..., 0]
     if array.dtype == np.bool_:
-        array = np.ascontiguousarray(array).view(np.uint8) != 0  # a damaged one has other bytes
+        array = np.asarray(array, order="C").view(np.uint8) != 0  # a damaged one has other bytes
     try:
         return tensor(array, dtype=array.dtype if array.dtype.kind in "bfc" else None)
     except WgslKernelsError as error:

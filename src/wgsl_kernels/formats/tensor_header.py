@@ -153,7 +153,7 @@ def packed(
     for name, (stored, array) in sorted(
         arrays.items(), key=lambda pair: (-pair[1][1].dtype.itemsize, pair[0])
     ):
-        data = np.ascontiguousarray(array, STORED[stored])
+        data = np.asarray(array, STORED[stored], order="C")
         offsets = [at, at + data.nbytes]
         header[name] = {"dtype": stored, "shape": list(array.shape), "data_offsets": offsets}
         at += data.nbytes

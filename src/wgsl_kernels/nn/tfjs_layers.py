@@ -80,7 +80,7 @@ class LayerSource:
 
     def variable(self, array: Array, trainable: bool = True) -> Variable:
         """Return a float32 variable; one of a frozen layer is not trainable."""
-        made = variable(tensor(np.ascontiguousarray(array, np.float32)))
+        made = variable(tensor(np.asarray(array, np.float32, order="C")))
         made.trainable = trainable and bool(self.get("trainable", True))
         return made
 

@@ -156,5 +156,5 @@ def _read_codes(graph: Graph, node: OnnxNode, product: OnnxNode, *, turns: bool)
 def _added(graph: Graph, name: str, array: Array) -> str:
     """Add a constant, unless it is there, and return its name."""
     if name not in graph.constants:
-        graph.constants[name] = Constant(name, np.ascontiguousarray(array))
+        graph.constants[name] = Constant(name, np.asarray(array, order="C"))
     return name

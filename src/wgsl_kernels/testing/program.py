@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import linecache
+import os
 import runpy
 import sys
 import traceback
@@ -11,7 +12,7 @@ import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShaderError
 from wgsl_kernels.engine.environment.suggestions import nearest
@@ -97,7 +98,7 @@ class KernelScript:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt):
                 raise
-            self.findings = (_raised(error, self.path),)
+            self.findings = (self.failed(error),)
         folder = str(self.path.parent)
         self.modules = tuple(
             name
@@ -112,6 +113,10 @@ class KernelScript:
         self.kernels = tuple(dict.fromkeys([*own, *added]))
         changed = before.changed()
         self._others = {kind: changed[kind] for kind in ("signature", "gradient")}
+
+    def failed(self, error: BaseException) -> Finding:
+        """Return what the file, or a function of it, raised, at the last of its own lines."""
+        return _raised(error, self.path)
 
     def drop(self) -> None:
         """Take out of the registries what the last run has registered."""
@@ -168,10 +173,28 @@ def beside(folder: Path) -> Iterator[None]:
     sys.dont_write_bytecode = True
     sys.path.insert(0, str(folder))
     try:
-        yield
+        with exits_raised():
+            yield
     finally:
         sys.path.remove(str(folder))
         sys.dont_write_bytecode = writes
+
+
+@contextmanager
+def exits_raised() -> Iterator[None]:
+    """Have ``os._exit`` raise as ``sys.exit`` does, but in processes that are forked."""
+    end, process = os._exit, os.getpid()
+
+    def ended(status: int) -> NoReturn:
+        if os.getpid() != process:
+            end(status)
+        raise SystemExit(status)
+
+    os._exit = ended
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 def execute(path: Path, name: str) -> dict[str, Any]:

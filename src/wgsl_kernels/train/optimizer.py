@@ -15,7 +15,7 @@ from wgsl_kernels.engine.autodiff.autodiff import stop_gradient
 from wgsl_kernels.engine.capture.watch import all_or_none, assign_all
 from wgsl_kernels.engine.environment.config import config
 from wgsl_kernels.engine.environment.errors import ArgumentError, ShapeError
-from wgsl_kernels.engine.environment.suggestions import advice
+from wgsl_kernels.engine.environment.suggestions import advice, no_attribute
 from wgsl_kernels.engine.execution.creation import as_tensor
 from wgsl_kernels.engine.execution.variables import Variable, variable
 from wgsl_kernels.engine.observe.profile import evaluate
@@ -87,7 +87,7 @@ class Optimizer(metaclass=WithKeywords):
         def __getattr__(self, name: str) -> Any:
             known = [] if name.startswith("_") else [one for one in dir(self) if one[0] != "_"]
             said = advice("optimizer", name, known) if known else ""
-            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}.{said}")
+            raise no_attribute(repr(type(self).__name__), name, said)
 
     def __repr__(self) -> str:
         """Return what it was made with, as it is now, and the steps done."""

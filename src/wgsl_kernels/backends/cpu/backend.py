@@ -239,13 +239,18 @@ def _fitting(name: str, results: Sequence[Any], outputs: tuple[Spec, ...]) -> li
     Raises:
         ArgumentError, ShapeError, DTypeError: Count, shape or dtype is not the signature's.
     """
-    if len(results) != len(outputs):
+    if len(results) != len(outputs) and list(results) != [None]:
         raise ArgumentError(
             f"{name}: the cpu kernel gave {len(results)} outputs, its signature says "
             f"{len(outputs)}."
         )
     arrays = []
     for one, spec in zip(results, outputs, strict=True):
+        if one is None:
+            raise ArgumentError(
+                f"{name}: the cpu kernel gave None; want an array of shape {show(spec.shape)} and "
+                f"dtype {spec.dtype}. Return it."
+            )
         array = np.asarray(one)
         if array.shape != spec.shape:
             raise ShapeError(

@@ -24,6 +24,7 @@ from wgsl_kernels.wgsl.derive.accumulations import (
     Accumulation,
     AccumulationNames,
     Element,
+    Parameters,
     Pulled,
     glue,
     pulled_back,
@@ -241,24 +242,27 @@ def _base(
     lift, combine, finish = (functions.get(one) for one in ("lift", "combine", "finish"))
     assert combine is not None
     elements = [Element(names[0], resolved("lift", 0), True, True)]
+    applied = functions["apply"].parameters if form == "apply" else ()
+    parameters = [one.name for one in applied]
+    elements += [
+        Element(one, resolved("apply", parameters.index(one)), False, False)
+        for one in names[1:]
+        if one in parameters
+    ]
+    a, b, i, n, last = Parameters.beside(elements)
     total = spell(functions["init"].returns)
     type_ = named.of(functions["init"].returns)
     result = scalar if finish is None and not isinstance(type_, Scalar) else total
-    ends = {"finish": _called(finish, "a", "n") if finish is not None else f"{result}(a)"}
+    ends = {"finish": _called(finish, a, n) if finish is not None else f"{result}({a})"}
     settled = total
     if form == "apply":
         apply = functions["apply"]
-        parameters = [one.name for one in apply.parameters]
-        elements += [
-            Element(one, resolved("apply", parameters.index(one)), False, False)
-            for one in names[1:]
-            if one in parameters
-        ]
         settled, result = spell(_settling(functions).returns), spell(apply.returns)
-        values = [one if one in {*names, "i", "n"} else "settled" for one in parameters]
+        given = {"i": i, "n": n, **{one: one for one in names}}
+        values = [given.get(one, last) for one in parameters]
         settle = functions.get("settle")
         ends = {
-            "settle": "a" if settle is None else _called(settle, "a", "n"),
+            "settle": a if settle is None else _called(settle, a, n),
             "apply": f"{apply.name}({', '.join(values)})",
         }
     elif finish is not None:
@@ -276,8 +280,8 @@ def _base(
     lines = glue(
         base,
         init=f"{functions['init'].name}()",
-        lift=_called(lift, x, "i") if lift is not None else f"{total}({x})",
-        combine=f"{combine.name}(a, b)",
+        lift=_called(lift, x, i) if lift is not None else f"{total}({x})",
+        combine=f"{combine.name}({a}, {b})",
         **ends,
     )
     return replace(base, text="\n".join((whole.text, *lines)))

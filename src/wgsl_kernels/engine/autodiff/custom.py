@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.engine.autodiff.nodes import (
@@ -97,6 +98,16 @@ def _checked(found: Any) -> tuple[Any, Callable[..., Any]]:
     raise ArgumentError(f"{_NAME}: f gave {found!r}; want (value, grad_func).")
 
 
+def _takes_two(grad_func: Callable[..., Any]) -> bool:
+    try:
+        inspect.signature(grad_func).bind(None, None)
+    except TypeError:
+        return False
+    except ValueError:  # nothing says what it takes
+        pass
+    return True
+
+
 def _fresh(value: Any) -> Tensor:
     if not isinstance(value, Tensor):
         raise ArgumentError(f"{_NAME}: the value is {value!r}; want a tensor or a tuple of them.")
@@ -137,7 +148,12 @@ def _node(
 
     def pullback(dys: list[Tensor | None]) -> Sequence[Any]:
         dy = dys[0] if not several else tuple(dys) if zeros is None else filled(dys, zeros)
-        found = call_rule(_NAME, grad_func, grad_func, dy, restore(saved))
+        try:
+            found = call_rule(_NAME, grad_func, grad_func, dy, restore(saved))
+        except TypeError as error:
+            if not _takes_two(grad_func):
+                error.args = (f"{error}; want grad_func(dy, saved), saved what save was given.",)
+            raise
         given = found if isinstance(found, (tuple, list)) else [found]
         if len(given) != len(inputs_ids):
             raise ArgumentError(

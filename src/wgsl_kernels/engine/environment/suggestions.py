@@ -67,6 +67,15 @@ def advice(kind: str, name: str, known: Iterable[str]) -> str:
     return written_for(kind, meant or "")
 
 
+def no_attribute(owner: str, name: str, said: str) -> AttributeError:
+    """Return the error of a name that is not there, with our advice.
+
+    Python adds a guess of its own to what names an object, where we have advised already, too.
+    """
+    text = f"{owner} has no attribute {name!r}.{said}"
+    return AttributeError(text, name=name, obj=None) if said else AttributeError(text)
+
+
 def _misspelled(name: str, foreign: tuple[str, ...]) -> str | None:
     """Return another library's name where letters of it were exchanged, or hardly any differs."""
     same = [one for one in foreign if sorted(one) == sorted(name)]

@@ -59,7 +59,8 @@ class DispatchRow:
     Attributes:
         kernels: Several where they were fused.
         device_ms: None where the device cannot tell.
-        cause: Why pending work ran then; empty where the op was eager.
+        cause: Why pending work ran then; empty where the op was eager, "it is replayed" where it
+            was a captured function that ran.
         program: The program that it belongs to, None where the backend has none; see `explain`.
         dispatch: Which dispatch of the program it is: its text, grid, bindings and parameters.
     """
@@ -205,9 +206,12 @@ def profile(f: Callable[[], Any]) -> Profile:
         if profiling is not None:
             seen.peak_bytes = max(seen.peak_bytes, profiling.peak_bytes)
     for name, noted in timings.items():
-        for kernels, why, ms, origin in noted:
-            seen.dispatches.append(DispatchRow(name, kernels, ms, why, *(origin or ())))
-        _attribute(seen.kernels, watcher.spans, name, noted, begun.get(name, 0))
+        ran = _running(seen.kernels, watcher.spans, name, begun.get(name, 0))
+        for at, (kernels, why, ms, origin) in enumerate(noted):
+            is_replay = not why and at in ran and ran[at].is_replay
+            cause = "it is replayed" if is_replay else why
+            seen.dispatches.append(DispatchRow(name, kernels, ms, cause, *(origin or ())))
+        _attribute(seen.kernels, name, noted, ran)
     return seen
 
 
@@ -307,23 +311,30 @@ def _recorded(driver: Driver) -> int:
     return 0 if profiling is None else profiling.recorded
 
 
+def _running(
+    rows: list[KernelRow], spans: list[tuple[int, int]], backend: str, begun: int
+) -> dict[int, KernelRow]:
+    """Return which kernel was running when a backend's dispatches were recorded, by number."""
+    return {
+        at: row
+        for row, (first, last) in zip(rows, spans, strict=True)
+        if row.backend == backend
+        for at in range(first - begun, last - begun)
+    }
+
+
 def _attribute(
-    rows: list[KernelRow],
-    spans: list[tuple[int, int]],
-    backend: str,
-    noted: list[Noted],
-    begun: int,
+    rows: list[KernelRow], backend: str, noted: list[Noted], ran: dict[int, KernelRow]
 ) -> None:
     """Give kernel rows the times of their dispatches.
 
     A dispatch without a cause belongs to the kernel that was running; a deferred one to the
     earliest kernels of its names that have none yet.
     """
-    mine = [(row, span) for row, span in zip(rows, spans, strict=True) if row.backend == backend]
     unmatched: dict[str, list[KernelRow]] = {}
-    for row, _ in mine:
-        unmatched.setdefault(row.name, []).append(row)
-    ran = {at: row for row, (first, last) in mine for at in range(first - begun, last - begun)}
+    for row in rows:
+        if row.backend == backend:
+            unmatched.setdefault(row.name, []).append(row)
     for at, (kernels, cause, ms, _) in enumerate(noted):
         owner = ran.get(at)
         if cause:

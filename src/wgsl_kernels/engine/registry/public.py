@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
-from wgsl_kernels.engine.environment.suggestions import advice
+from wgsl_kernels.engine.environment.suggestions import advice, no_attribute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -66,7 +66,7 @@ def imported(module: str, name: str, home: str) -> Any:
 def unknown(module: str, name: str, names: Iterable[str]) -> AttributeError:
     """Return the error of a module that has no such name, with what may be meant."""
     said = "" if name.startswith("_") else advice(module, name, names)
-    return AttributeError(f"module {module!r} has no attribute {name!r}.{said}")
+    return no_attribute(f"module {module!r}", name, said)
 
 
 def public_spaces() -> list[tuple[str, Mapping[str, Any]]]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from wgsl_kernels.engine.drivers.host_memory import too_large
 from wgsl_kernels.engine.environment import context
 from wgsl_kernels.engine.environment.errors import DTypeError, ShapeError
-from wgsl_kernels.engine.environment.suggestions import advice
+from wgsl_kernels.engine.environment.suggestions import advice, no_attribute
 from wgsl_kernels.engine.tensors.watched_reads import note_implicit_read
 from wgsl_kernels.engine.values.dtypes import INTEGERS
 from wgsl_kernels.engine.values.shapes import show
@@ -30,7 +30,7 @@ class Reading:
             known = [] if name.startswith("_") else [one for one in dir(self) if one[0] != "_"]
             said = advice("tensor", name, known) if known else ""
             kind = type(self).__name__
-            raise AttributeError(f"{kind!r} object has no attribute {name!r}.{said}")
+            raise no_attribute(f"{kind!r} object", name, said)
 
         def __setitem__(self, index: Any, value: Any) -> None:
             raise DTypeError(

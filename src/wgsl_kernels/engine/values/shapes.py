@@ -35,7 +35,7 @@ def broadcast_shapes(*shapes: Shape) -> Shape | None:
     return tuple(result)
 
 
-def broadcast(kernel: str, **specs: Spec) -> Shape:
+def broadcast(kernel: str, /, **specs: Spec) -> Shape:
     """Return the shape that the named inputs broadcast to.
 
     Raises:

@@ -149,7 +149,10 @@ class GraphWriter(ABC):
             self._names.update(zip(call.outputs, names, strict=True))
         self._call = "an output"
         if unsaid:
-            raise ArgumentError(f"{caller}: it has no {of} rule for {'; '.join(unsaid)}.")
+            raise ArgumentError(
+                f"{caller}: it has no {of} rule for {'; '.join(unsaid)}. Write these parts with "
+                "other ops, or save the function without them."
+            )
         return self
 
     def _written(self, rules: Mapping[str, Rule], call: TracedCall) -> list[str]:

@@ -119,7 +119,7 @@ def _gathered(
 ) -> tuple[list[Array], Array]:
     """Return the splits of the result, and which rows of the dense values it holds."""
     _check_splits(splits, values_shape[0])
-    given = {"indices": indices.shape, "params_dense_values": values_shape}
+    given = {"indices": indices.shape, "params_nested_splits": splits[0].shape}
     check_indices("RaggedGather", "indices", indices, splits[0].size - 1, given)
     found = [
         np.arange(count + 1, dtype=np.int32) * length

@@ -123,7 +123,8 @@ def _filled(indices: Array, dense_shape: Array) -> tuple[Array, Array, Array]:
             f"SparseFillEmptyRows: dense_shape is {dense_shape.tolist()}; want lengths of at "
             "least 0."
         )
-    check_indices("SparseFillEmptyRows", "indices", rows, count, {"indices": indices.shape})
+    shapes_of = {"indices": indices.shape, "dense_shape": tuple(dense_shape.tolist())}
+    check_indices("SparseFillEmptyRows", "indices", rows, count, shapes_of)
     empty = np.bincount(rows, minlength=count) == 0
     fillers = np.zeros((int(empty.sum()), indices.shape[1]), np.int32)
     fillers[:, 0] = np.flatnonzero(empty)

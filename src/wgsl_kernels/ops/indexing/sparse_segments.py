@@ -83,19 +83,20 @@ def _segments(kernel: str, data: Spec, indices: Spec, segment_ids: Spec) -> Spec
     return data.like(shape=(*count, *data.shape[1:]))
 
 
-def _checked(kernel: str, rows: int, indices: Array, segment_ids: Array) -> int:
+def _checked(kernel: str, shape: Shape, indices: Array, segment_ids: Array) -> int:
     """Return how many segments there are, or refuse the values."""
     if (segment_ids < 0).any() or (np.diff(segment_ids) < 0).any():
         raise ArgumentError(
             f"{kernel}: segment_ids is {segment_ids.tolist()[:16]}; want numbers from 0 up that "
             "never fall."
         )
-    check_indices(kernel, "indices", indices, rows, {"indices": indices.shape})
+    shapes_of = {"data": shape, "indices": indices.shape}
+    check_indices(kernel, "indices", indices, shape[0], shapes_of)
     return int(segment_ids[-1]) + 1 if segment_ids.size else 0
 
 
 def _summed(kernel: str, data: Array, indices: Array, segment_ids: Array) -> Array:
-    count = _checked(kernel, len(data), indices, segment_ids)
+    count = _checked(kernel, data.shape, indices, segment_ids)
     rows = data.reshape(len(data), -1)[indices] if data.size else data.reshape(len(indices), 0)
     return segment.summed(rows, segment_ids, count).reshape(count, *data.shape[1:])
 
@@ -111,7 +112,7 @@ def _summed_on_device(
     """Return the sums, of ``dtype`` or that of ``data``, and the ids of the segments."""
     dtype = dtype or data.dtype
     ids = gpu.read(segment_ids)
-    count = _checked(kernel, data.shape[0], gpu.read(indices), ids)
+    count = _checked(kernel, data.shape, gpu.read(indices), ids)
     inner = data.shape[1:]
     rows = gpu.empty((indices.size, *inner), data.dtype)
     if not rows.size or not count:

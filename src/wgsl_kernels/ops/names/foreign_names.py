@@ -91,6 +91,7 @@ FUNCTIONS = {
     "layernorm": "wk.layer_norm(x, scale, offset)",
     "layers": "functions of wk, such as wk.relu, and wk.variable",
     "lerp": "a + (b - a) * t",
+    "lib": "np.lib.stride_tricks.sliding_window_view(x, length, axis); xarray's rolling: chunks",
     "load_state_dict": "wk.load(path, into=state), or load_state_dict of an optimizer",
     "logit": "wk.log(x / (1.0 - x))",
     "logspace": "10.0 ** wk.linspace(start, stop, num)",

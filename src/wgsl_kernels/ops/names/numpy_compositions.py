@@ -188,7 +188,7 @@ def _widths(x: Tensor, pad_width: Any) -> list[list[int]]:
 
 def _pad(array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0) -> Any:
     x = as_tensor(array)
-    if mode not in ("constant", *moving.MODES):
+    if mode not in ("constant", *moving.MODES) or np.ndim(constant_values):
         return NotImplemented
     return joining.pad(x, _widths(x, pad_width), mode=mode, constant_value=constant_values)
 

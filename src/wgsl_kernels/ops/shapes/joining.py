@@ -101,6 +101,7 @@ def pad(
     *,
     mode: str = "constant",
     constant_value: creation.Scalar = 0,
+    constant_values: creation.Scalar | None = None,
 ) -> Tensor:
     """Return ``x`` with more elements around it: of one value, or copies of its own.
 
@@ -114,12 +115,13 @@ def pad(
             "reflect": mirrored, the ends not repeated; "symmetric": mirrored, the ends repeated;
             "wrap": started anew from the other end. What is longer than the axis goes on so.
         constant_value: The value of "constant".
+        constant_values: The same by NumPy's name, which libraries use.
 
     Raises:
         ShapeError: ``paddings`` is not a pair per axis, or below 0; an axis to be padded has no
             elements to copy.
         ArgumentError: The dtype of ``x`` cannot hold ``constant_value``; it is given with another
-            ``mode``, or that is another word.
+            ``mode``, or by both names; ``mode`` is another word.
 
     Example:
         >>> wk.pad([[1, 2]], [(0, 0), (1, 2)], constant_value=9).tolist()
@@ -127,6 +129,10 @@ def pad(
         >>> wk.pad([1, 2, 3], 2, mode="reflect").tolist()
         [3, 2, 1, 2, 3, 2, 1]
     """
+    if constant_values is not None:
+        if plain(constant_value) != 0:
+            raise ArgumentError("pad: constant_value and constant_values are one; want either.")
+        constant_value = constant_values
     given = as_tensor(x)
     pairs = _pairs(paddings, given.ndim)
     if plain(mode) != "constant":

@@ -10,7 +10,7 @@ the second order.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from wgsl_kernels.wgsl.derive.activity import NotDerivableError
 from wgsl_kernels.wgsl.derive.forward import Forward
@@ -29,7 +29,7 @@ from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.types.kinds import FLOATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from wgsl_kernels.wgsl.derive.rules import DerivativeRule
     from wgsl_kernels.wgsl.syntax.tree import Declaration, Function
@@ -54,6 +54,21 @@ class Element:
     type: str
     is_wide: bool
     is_lifted: bool
+
+
+class Parameters(NamedTuple):
+    """What functions of an accumulation call what is no input, where no input has the name."""
+
+    a: str
+    b: str
+    i: str
+    n: str
+    settled: str
+
+    @classmethod
+    def beside(cls, elements: Sequence[Element]) -> Parameters:
+        taken = [one.name for one in elements]
+        return cls(*[free_name(name, taken) for name in cls._fields])
 
 
 @dataclass(frozen=True)
@@ -240,31 +255,34 @@ def _moved(
         returns = spell(forward.functions[f"{p}{name}"].returns)
         return f"{forward.dual(returns)}({p}{name}({', '.join(values)}), {returns}())"
 
+    a, b, i, n, settled = Parameters.beside(moved.elements)
     every = [each.name for each in one.elements]
     slopes = [each == wanted for each in every]
     apply = (
-        dual("apply", [*slopes, False, False, True], [*every, "i", "n", "settled.value"],
-             [direction, "settled.tangent"])
+        dual("apply", [*slopes, False, False, True], [*every, i, n, f"{settled}.value"],
+             [direction, f"{settled}.tangent"])
         if has_tangents
-        else dual("apply", [*slopes, False, False, False], [*every, "i", "n", "settled"],
+        else dual("apply", [*slopes, False, False, False], [*every, i, n, settled],
                   [direction])
     ) if one.form == "apply" else ""  # fmt: skip
     if not has_tangents:
         return glue(
-            moved, init=f"{p}init()", lift=f"{p}lift({', '.join((*names, 'i'))})",
-            combine=f"{p}combine(a, b)", finish="", settle=f"{p}settle(a, n)",
+            moved, init=f"{p}init()", lift=f"{p}lift({', '.join((*names, i))})",
+            combine=f"{p}combine({a}, {b})", finish="", settle=f"{p}settle({a}, {n})",
             apply=f"{apply}.tangent",
         )  # fmt: skip
     ends = {
-        name: dual(name, [True, False], ["a.value", "n"], ["a.tangent"])
+        name: dual(name, [True, False], [f"{a}.value", n], [f"{a}.tangent"])
         for name in ("finish", "settle")
         if (name == "settle") == (one.form == "apply")
     }
     return glue(
         moved,
         init=f"{moved.total}({p}init(), {one.total}())",
-        lift=dual("lift", [each == wanted for each in names] + [False], [*names, "i"], [direction]),
-        combine=dual("combine", [True, True], ["a.value", "b.value"], ["a.tangent", "b.tangent"]),
+        lift=dual("lift", [each == wanted for each in names] + [False], [*names, i], [direction]),
+        combine=dual(
+            "combine", [True, True], [f"{a}.value", f"{b}.value"], [f"{a}.tangent", f"{b}.tangent"]
+        ),
         finish=f"{ends.get('finish')}.tangent",
         settle=ends.get("settle", ""),
         apply=f"{apply}.tangent",
@@ -279,8 +297,9 @@ def glue(one: Accumulation, **bodies: str) -> list[str]:
         **bodies: Of ``init``, ``lift``, ``combine``, ``finish``, ``settle`` and ``apply``.
     """
     p, total, settled, result = one.prefix, *map(made_type, (one.total, one.settled, one.result))
-    a, b = made_parameter("a", total), made_parameter("b", total)
-    i, n = made_parameter("i", made_name("u32")), made_parameter("n", made_name("u32"))
+    own = Parameters.beside(one.elements)
+    a, b = made_parameter(own.a, total), made_parameter(own.b, total)
+    i, n = made_parameter(own.i, made_name("u32")), made_parameter(own.n, made_name("u32"))
     lifted = [made_parameter(each.name, made_type(each.type)) for each in one.lifted]
     heads = {
         "init": ([], total),
@@ -288,12 +307,12 @@ def glue(one: Accumulation, **bodies: str) -> list[str]:
         "combine": ([a, b], total),
         "step": ([a, *lifted, i], total),
     }
-    names = ", ".join([*[each.name for each in lifted], "i"])
-    bodies["step"] = f"{p}combine(a, {p}lift({names}))"
+    names = ", ".join([*[each.name for each in lifted], own.i])
+    bodies["step"] = f"{p}combine({own.a}, {p}lift({names}))"
     if one.form == "apply":
         every = [made_parameter(each.name, made_type(each.type)) for each in one.elements]
         heads["settle"] = ([a, n], settled)
-        heads["apply"] = ([*every, i, n, made_parameter("settled", settled)], result)
+        heads["apply"] = ([*every, i, n, made_parameter(own.settled, settled)], result)
     else:
         heads["finish"] = ([a, n], result)
     return [

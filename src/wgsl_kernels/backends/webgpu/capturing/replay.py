@@ -283,10 +283,12 @@ def concatenated(
     places: dict[Block, BindingResource] = {}
     others = inputs
     dispatches = []
+    programs: dict[int, Program] = {}
     for step, where in steps:
         if step.ready.origin is None:
             return None
-        dispatch = step.ready.origin[1]
+        program, dispatch = step.ready.origin
+        programs[id(program)] = program
         bindings = []
         for binding, one in zip(dispatch.bindings, where, strict=True):
             place = binding.place
@@ -309,4 +311,5 @@ def concatenated(
             bindings.append(replace(binding, place=place))
         params = ParamBlock(step.ready.params, (), dispatch.params.report, dispatch.params.facts)
         dispatches.append(replace(dispatch, bindings=tuple(bindings), params=params))
-    return Program(tuple(dispatches), tuple(buffers), tuple(range(len(made))))
+    chosen = tuple([setting for one in programs.values() for setting in one.configuration])
+    return Program(tuple(dispatches), tuple(buffers), tuple(range(len(made))), chosen)

@@ -95,7 +95,13 @@ class ArrayMaker(Chooser):
         """Return ``array`` row-major from its buffer's beginning: itself, or a copy."""
         if not isinstance(array, GpuArray):
             raise argument_checks.no_array(self._kernel, array)
-        return self._backend.contiguous(array)
+        return self._backend.contiguous(self._now(array))
+
+    def _now(self, array: GpuArray) -> GpuArray:
+        """Return an array that keeps no copy of itself where the function may write it again."""
+        if array.layout is None or array.immutable or array.source is not None:
+            return array
+        return view_of(array, array.shape, array.strides, array.offset)
 
     def resident(self, array: GpuArray) -> GpuArray:
         """Return ``array`` when its buffer is on the device; for the library's own parts."""

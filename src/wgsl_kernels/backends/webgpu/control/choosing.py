@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from wgsl_kernels.backends.webgpu.declare.sources import Sources
     from wgsl_kernels.backends.webgpu.runtime.evaluator import Session
     from wgsl_kernels.backends.webgpu.templates.template import Configuration, Template
-    from wgsl_kernels.backends.webgpu.tuning.choice import ShapeClass
+    from wgsl_kernels.backends.webgpu.tuning.choice import Key, Settings, ShapeClass
     from wgsl_kernels.engine.environment.origin import Origin
     from wgsl_kernels.wgsl.syntax.places import Text
 
@@ -39,6 +39,9 @@ class Chooser:
 
     What a function asked for is kept in one place: programs of its dispatches, launches of its maps
     and forms, and choices, each by all that was said of it.
+
+    Attributes:
+        chosen: What was chosen so far in this run of the function.
     """
 
     def __init__(self, backend: Session, kernel: str, origin: Origin, sources: Sources) -> None:
@@ -47,6 +50,7 @@ class Chooser:
         self._origin = origin
         self._sources = sources
         self._ready: DeviceCache[Any, Any] = DeviceCache(_bytes_of)
+        self.chosen: dict[Key, Settings] = {}
 
     def choose(
         self,
@@ -134,7 +138,14 @@ class Chooser:
         return by_name[self.decide(choice, lambda name: run(by_name[name]))]
 
     def decide(self, choice: Choice, run: Callable[[str], object]) -> str:
-        return self._backend.tuner.choose(choice, run)
+        found = self._backend.tuner.choose(choice, run)
+        self.chosen[choice.key] = choice.candidates[found].settings(found)
+        return found
+
+
+def configuration_of(chosen: Mapping[Key, Settings]) -> Settings:
+    """Return what programs have of several choices."""
+    return tuple([setting for one in [*chosen.values()] for setting in one])
 
 
 def template_choice(

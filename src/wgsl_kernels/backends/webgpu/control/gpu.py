@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.arrays.array import GpuArray
 from wgsl_kernels.backends.webgpu.control import argument_checks
 from wgsl_kernels.backends.webgpu.control.array_making import ArrayMaker
+from wgsl_kernels.backends.webgpu.control.choosing import configuration_of
 from wgsl_kernels.backends.webgpu.declare.kernel import ShaderKernel
 from wgsl_kernels.backends.webgpu.lowering.copying import lower_packing, packing_call
 from wgsl_kernels.backends.webgpu.lowering.fit import check_fit
@@ -231,13 +233,12 @@ class Gpu(ArrayMaker):
         fields = params or {}
         if device is not self._ready.device:
             self._ready.begin(device)
+        chosen = configuration_of(self.chosen)
         try:
-            given_key: Any = (key,) if key is not None else (
-                shader,
-                slots,
+            given_key: Any = (key, chosen) if key is not None else (
+                chosen, shader, slots,
                 None if configuration is None else tuple(configuration.items()),
-                tuple(layouts),
-                _keyed(fields),
+                tuple(layouts), _keyed(fields),
                 tuple(groups) if isinstance(groups, (tuple, list)) else groups,
                 None if constants is None else _keyed(constants),
                 None if windows is None else tuple(windows.items()),
@@ -262,6 +263,7 @@ class Gpu(ArrayMaker):
                 self._kernel, self._source(shader, slots, configuration), given, device,
                 params=fields, is_ours=self._origin.is_ours, is_whole=slots is not None, **options,
             )  # fmt: skip
+            program = replace(program, configuration=chosen)
             loaded = self._ready.keep(given_key, Loaded(device, program))
         self._run(loaded, arrays)
 
@@ -285,11 +287,11 @@ class Gpu(ArrayMaker):
                     f"{self._kernel}: the shader writes {name}, which is an input or a result, or "
                     "holds host values; write to an array of gpu.empty()."
                 )
+        for n in loaded.packed:
+            given[n] = self.contiguous(given[n])
         for n in loaded.bound:
             if given[n].storage is None or given[n].device is not device:
                 self._backend.make_resident(given[n])
-        for n in loaded.packed:
-            given[n] = self._backend.contiguous(given[n])
         loaded.run(given)
 
     def pack(self, x: GpuArray, dtype: DType) -> GpuArray:
@@ -330,7 +332,8 @@ class Gpu(ArrayMaker):
         is_trusted = launch.is_map and self._origin.is_ours
         # what is neither a tensor's nor deferred may be written again by the function
         may_defer = is_trusted or all(one.immutable or one.op is not None for one in arrays)
-        made: GpuArray = (launch if may_defer else launch.run_now)(list(arrays))[0]
+        given = [self._now(one) for one in arrays]
+        made: GpuArray = (launch if may_defer else launch.run_now)(given)[0]
         return made
 
     def _source(

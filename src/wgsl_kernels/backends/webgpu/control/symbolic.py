@@ -9,6 +9,7 @@ from wgsl_kernels.backends.webgpu.arrays.array import GpuArray, device_bytes, ex
 from wgsl_kernels.backends.webgpu.arrays.host_values import words_of
 from wgsl_kernels.backends.webgpu.composing.text.structure import AFTER
 from wgsl_kernels.backends.webgpu.control import argument_checks
+from wgsl_kernels.backends.webgpu.control.choosing import configuration_of
 from wgsl_kernels.backends.webgpu.control.gpu import Gpu, plain_fields
 from wgsl_kernels.backends.webgpu.fusion.graph import FusionGroup
 from wgsl_kernels.backends.webgpu.fusion.parts import Fused, whole
@@ -30,12 +31,12 @@ from wgsl_kernels.engine.environment.errors import ArgumentError
 from wgsl_kernels.engine.values.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from wgsl_kernels.backends.webgpu.composing.text.structure import Kind
     from wgsl_kernels.backends.webgpu.programs.program import Dispatch
     from wgsl_kernels.backends.webgpu.runtime.launch import KernelLaunch
-    from wgsl_kernels.backends.webgpu.tuning.choice import Choice, Key, Settings
+    from wgsl_kernels.backends.webgpu.tuning.choice import Choice
     from wgsl_kernels.engine.values.dtypes import DType
     from wgsl_kernels.engine.values.host import Array
     from wgsl_kernels.engine.values.spec import Shape
@@ -51,12 +52,15 @@ class _Placeholder(NamedTuple):
 
     Attributes:
         is_value: Whether it is one number on the host, which travels as a parameter.
+        is_packed: Whether it is the contiguous copy of an input that is a view. That has its
+            input's place, and layouts count in the copy.
     """
 
     place: BindingResource
     nbytes: int
     run: _Record
     is_value: bool = False
+    is_packed: bool = False
 
 
 @dataclass(eq=False)
@@ -65,7 +69,8 @@ class _Record:
 
     Attributes:
         copied: The inputs of which the program makes a copy where one without gaps is wanted.
-        packed: Those that are given without gaps.
+        packed: Those of which a contiguous copy is used.
+        viewed: Those that are used in the buffer that they are views of.
     """
 
     inputs: list[GpuArray | None]
@@ -76,7 +81,14 @@ class _Record:
     dispatches: list[Dispatch] = field(default_factory=list["Dispatch"])
     buffers: list[Spec] = field(default_factory=list[Spec])
     packed: set[int] = field(default_factory=set[int])
-    chosen: dict[Key, Settings] = field(default_factory=dict["Key", "Settings"])
+    viewed: set[int] = field(default_factory=set[int])
+
+    def use(self, arrays: Iterable[GpuArray]) -> None:
+        """Note what of the inputs a dispatch or a result has."""
+        for one in arrays:
+            stand: Any = one.storage
+            if stand is not None and stand.place.kind == "input":
+                (self.packed if stand.is_packed else self.viewed).add(stand.place.number)
 
 
 def lower_function(
@@ -109,17 +121,14 @@ def lower_function(
     try:
         made, epilogue = symbolic.with_epilogue(func(symbolic, given))
         results = [_result(symbolic.known(one)) for one in made]
+        record.use(made)
     except NotSymbolicError:
         return None
     if not record.repeats:
         return None
-    read = {b.place for d in record.dispatches for b in d.reads}
-    both = any(
-        BindingResource("input", n) in read and _reads_view(record.dispatches, n)
-        for n in record.packed
-    )
-    if both:  # one place cannot stand for both, its views and what has no gaps
-        copied = {*copied, *record.packed}
+    both = record.packed & record.viewed
+    if both:  # one place cannot stand for a view and for its copy
+        copied = {*copied, *both}
         return lower_function(gpu, func, arrays, outputs, repeats=repeats, copied=copied)
     places = [one.place for one in results if one.place is not None]
     numbers = dict.fromkeys([one.number for one in places if one.kind == "buffer"])
@@ -131,7 +140,7 @@ def lower_function(
         tuple(record.dispatches),
         tuple(buffers),
         tuple(numbers),
-        tuple([setting for one in record.chosen.values() for setting in one]),
+        configuration_of(symbolic.chosen),
         frozenset(record.packed),
     )
     more = tuple(record.constants), tuple(record.checks)
@@ -174,17 +183,13 @@ def _result(array: GpuArray) -> FunctionResult:
     return FunctionResult(stand.place, layout)
 
 
-def _reads_view(dispatches: Sequence[Dispatch], number: int) -> bool:
-    place = BindingResource("input", number)
-    return any(b.place == place and b.layout is not None for d in dispatches for b in d.bindings)
-
-
 class SymbolicGpu(Gpu):
     """The device, to a function that is run for its program."""
 
     def __init__(self, gpu: Gpu, record: _Record) -> None:
         self.__dict__.update(gpu.__dict__)  # it stands for the same device
         self._record = record
+        self.chosen = {}
 
     def empty(self, shape: Shape, dtype: DType) -> GpuArray:
         shape, _, nbytes, _ = extent(self._kernel, shape, dtype)
@@ -231,8 +236,8 @@ class SymbolicGpu(Gpu):
             return self.empty(array.shape, array.dtype)
         for n, one in enumerate(self._record.inputs):
             if one is array and n not in self._record.copied:
-                self._record.packed.add(n)
-                found = self._at(BindingResource("input", n), Spec(array.shape, array.dtype))
+                spec = Spec(array.shape, array.dtype)
+                found = self._at(BindingResource("input", n), spec, is_packed=True)
                 found.immutable = True
                 return found
         x = Argument.of(array, 0).within(self.device.largest_binding)
@@ -264,9 +269,7 @@ class SymbolicGpu(Gpu):
         """
         if not self._backend.tuner.has_decided(choice):
             raise UndecidedError(self._kernel)
-        found = super().decide(choice, run)
-        self._record.chosen[choice.key] = choice.candidates[found].settings(found)
-        return found
+        return super().decide(choice, run)
 
     def dispatch(
         self,
@@ -310,6 +313,7 @@ class SymbolicGpu(Gpu):
         for one in last.writes:
             if one.place.kind == "input":
                 raise NotSymbolicError("it writes an input")
+        record.use(given.values())
         record.buffers += program.buffers
         record.dispatches += [one for one in program.dispatches if 0 not in one.grid]
 
@@ -339,7 +343,10 @@ class SymbolicGpu(Gpu):
             return results, None
         largest = self.device.largest_binding
         found = epilogue_of(results, self._record.dispatches, largest)
-        return ([self._alone(results[0])], None) if found is None else ([found[0]], found[1])
+        if found is None:
+            return [self._alone(results[0])], None
+        self._record.use(FusionGroup(results).leaves)
+        return [found[0]], found[1]
 
     def _alone(self, array: GpuArray) -> GpuArray:
         """Return an array of the program, dispatching what makes it where that is pending."""
@@ -370,6 +377,7 @@ class SymbolicGpu(Gpu):
     def _noted(self, program: Program, inputs: Sequence[GpuArray]) -> GpuArray:
         """Note the dispatches of a program with one result; its inputs are those of ours."""
         record = self._record
+        record.use(inputs)
         first = len(record.buffers)
         places: list[BindingResource] = [_argument(one).place for one in inputs]
 
@@ -385,9 +393,10 @@ class SymbolicGpu(Gpu):
         (number,) = program.outputs
         return self._at(BindingResource("buffer", first + number), program.buffers[number])
 
-    def _at(self, place: BindingResource, spec: Spec) -> GpuArray:
+    def _at(self, place: BindingResource, spec: Spec, *, is_packed: bool = False) -> GpuArray:
         """Return the contiguous array that is at a place of the program."""
-        stand: Any = _Placeholder(place, device_bytes(spec.size, spec.dtype), self._record)
+        nbytes = device_bytes(spec.size, spec.dtype)
+        stand: Any = _Placeholder(place, nbytes, self._record, is_packed=is_packed)
         return GpuArray(spec.shape, spec.dtype, spec.size, stand, None)
 
     def known(self, array: GpuArray) -> GpuArray:

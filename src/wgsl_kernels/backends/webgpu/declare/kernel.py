@@ -205,7 +205,8 @@ def wgsl_kernel(
             tells the form. ``"product"``: its ``a_at`` and ``b_at`` are the elements of a product
             of matrices.
         groups: Returns the workgroup counts; its parameter names say what it needs (``y_shape``,
-            an attribute). By default one invocation per element of the first output.
+            an attribute). By default one invocation per element of the first output. For shaders
+            with their own ``main``, as ``init``.
         params: Returns parameter fields that no attribute or shape gives, by name.
         init: A number per output that every element has before the shader runs; for shaders with
             their own ``main``. Other outputs start from undefined values.
@@ -224,7 +225,8 @@ def wgsl_kernel(
         AlreadyRegistered: Another place has registered one.
         ShaderError: What is to be derived cannot be; the message points at the reason.
         ArgumentError: The name is no string, ``dtypes`` are none, ``form`` is unknown, or
-            ``init`` is not numbers by output, or the shader has no ``main``.
+            ``init`` is not numbers by output, or it or ``groups`` is given for a shader without a
+            ``main``.
 
     Warns:
         RuntimeWarning: An output is atomic, and ``init`` does not name it.
@@ -244,9 +246,7 @@ def wgsl_kernel(
         warnings.warn(message, DeprecationWarning, stacklevel=2)
     _check_form(name, form)
     derived = _derived(name, source, gradient=gradient, cpu=cpu)
-    for word, asked in (("groups", groups), ("params", params)):
-        if asked is not None:
-            function(name, word, asked)
+    _check_functions(name, source, form, groups=groups, params=params)
     if init is not None:
         from wgsl_kernels.backends.webgpu.declare.slips import checked_init
 
@@ -275,6 +275,17 @@ def wgsl_kernel(
         return func
 
     return register
+
+
+def _check_functions(name: str, source: object, form: object, **given: object) -> None:
+    for word, asked in given.items():
+        if asked is None:
+            continue
+        function(name, word, asked)
+        if source is None and form is None:
+            raise ArgumentError(
+                f"{name}: {word} is for a shader; in a function, pass it to gpu.dispatch."
+            )
 
 
 def _register_shader(

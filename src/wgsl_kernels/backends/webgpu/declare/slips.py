@@ -35,13 +35,19 @@ def checked_init(kernel: str, init: Any) -> dict[str, Any]:
     return found
 
 
-def refuse_init(kernel: str, form: Form) -> None:
-    """Refuse numbers to start from where the form writes every element."""
-    if form != "free":
-        raise ArgumentError(
-            f"{kernel}: init is for a shader with its own main; a {form} writes every element. "
-            "Leave it out."
-        )
+def refuse_for_main(shader: ShaderKernel, form: Form) -> None:
+    """Refuse a grid, and numbers to start from, where the form has its own and writes all."""
+    if form == "free":
+        return
+    for word, given, instead in (
+        ("groups", shader.groups is not None, "has its own grid"),
+        ("init", bool(shader.init), "writes every element"),
+    ):
+        if given:
+            raise ArgumentError(
+                f"{shader.name}: {word} is for a shader with its own main; a {form} {instead}. "
+                "Leave it out."
+            )
 
 
 def look_at_outputs(shader: ShaderKernel) -> None:
@@ -54,8 +60,7 @@ def look_at_outputs(shader: ShaderKernel) -> None:
         form = classify(source, shader.form)
     except (WgslKernelsError, OSError, ValueError):
         return
-    if shader.init:
-        refuse_init(shader.name, form)
+    refuse_for_main(shader, form)
     if form == "free" and not shader.origin.is_ours:
         _warn_of_atomics(shader, source)
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from wgsl_kernels.backends.webgpu.composing.text.operands import classify, op_parameters
-from wgsl_kernels.backends.webgpu.declare.slips import refuse_init
+from wgsl_kernels.backends.webgpu.declare.slips import refuse_for_main
 from wgsl_kernels.backends.webgpu.lowering.reduce import AXIS_ATTRS, known_attrs, reduced_axes
 from wgsl_kernels.backends.webgpu.modules.kernel_source import apply_parameters, is_normalization
 from wgsl_kernels.backends.webgpu.programs.arguments import Argument
@@ -68,8 +68,7 @@ def check_fit(form: Form, call: ShaderCall, inputs: Sequence[Any]) -> None:
             given[name] = spec
     if form == "free":
         return
-    if call.shader.init:
-        refuse_init(kernel, form)
+    refuse_for_main(call.shader, form)
     if len(call.outputs) != 1:
         raise ArgumentError(
             f"{kernel}: its signature says {len(call.outputs)} outputs; a {form} gives one. "

@@ -13,6 +13,7 @@ from wgsl_kernels.backends.webgpu.products.dispatching import declare_product, m
 from wgsl_kernels.backends.webgpu.products.tilings import LONGEST_UNBROKEN, Product
 from wgsl_kernels.backends.webgpu.products.written import (
     OWN_FIELDS,
+    OWN_NAMES,
     SLOT_NAMES,
     read_product,
     write_product,
@@ -47,8 +48,6 @@ if TYPE_CHECKING:
 
 PARTS = "templates/product_parts.wesl"
 _SUMMED = ("float32", "float16", "int32")
-_OWN_NAMES = ("y", "parts", "params")
-"""What the templates bind beside the inputs."""
 
 
 class ProductForm:
@@ -180,7 +179,7 @@ class ProductForm:
             ArgumentError: It has no signature, or an input has a name that the form needs.
         """
         names = tuple([one.name for one in self._signature.inputs])
-        self._check_names(names, (*_OWN_NAMES, *SLOT_NAMES), "it has the input")
+        self._check_names(names, (*OWN_NAMES, *SLOT_NAMES), "it has the input")
         return names
 
     def infer(self, specs: list[Spec], attrs: dict[str, Any]) -> NoReturn:

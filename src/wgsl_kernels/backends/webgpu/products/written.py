@@ -60,6 +60,8 @@ OWN_FIELDS = (
     "across",
 )  # fmt: skip
 """What the templates want to know."""
+OWN_NAMES = ("y", "parts", "params")
+"""What the templates bind beside the inputs."""
 SLOT_NAMES = (*SLOTS, *(name for name in INNER_SLOTS if name not in "ab"))
 """What the templates import from a kernel's module, but for the operands."""
 

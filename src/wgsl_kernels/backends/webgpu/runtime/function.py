@@ -129,6 +129,8 @@ class Promising(Protocol):
 
     has_promised: bool
     """Whether a run has promised that the function repeats."""
+    chosen: dict[Any, Any]
+    """What was chosen in a run."""
 
 
 class FunctionCall:
@@ -163,6 +165,7 @@ class FunctionCall:
     def call(self, arrays: list[Any]) -> Sequence[Any]:
         """Call the function; return its arrays, with their specs where they were not known."""
         self.held(arrays)
+        self._gpu.chosen.clear()
         several = self._run(self._gpu, arrays)
         for one in several:
             one.immutable = True  # a tensor holds it from now on
