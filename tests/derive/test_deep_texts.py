@@ -1,14 +1,13 @@
 """Texts within the limits of docs/wgsl.md, which have more in each other than Python takes."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.simulator.module import ModuleCompiler
 from wgsl_kernels.simulator.places import RefusedError
 from wgsl_kernels.wgsl.syntax.parser import parse
@@ -67,13 +66,6 @@ DEEP: dict[str, tuple[str, Callable[[Array], Array]]] = {
     "loops that are left": (loops(40, "if (x > 9.0) { return x; }"), lambda x: after_loops(x, 40)),
     "functions": (chain(700), lambda x: x * (1 + 699 / 4)),
 }  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 @pytest.mark.parametrize("backend", ["cpu", "simulator"])

@@ -2,14 +2,13 @@
 
 import random
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
 Array = np.ndarray[Any, Any]
 HEAD = """struct P { a: f32, b: vec2<f32> }
@@ -34,18 +33,6 @@ fn pair(a: f32, b: f32) -> P { return P(a + b, vec2<f32>(a * b, a)); }
 
 fn dot2(v: vec2<f32>, w: vec2<f32>) -> f32 { return dot(v, w) + length(v + 2.0); }
 """
-
-
-@pytest.fixture(params=["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"])
-def backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 def register(text: str, name: str = "Derived", inputs: int = 1) -> Callable[..., wk.Tensor]:

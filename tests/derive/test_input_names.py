@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 pytestmark = pytest.mark.gpu
 
@@ -27,13 +26,6 @@ FORMS: dict[str, tuple[str, Any]] = {
     "scan": (SQUARED, "scan"),
     "apply": (SCALED, None),
 }
-
-
-@pytest.fixture(autouse=True)
-def _restored() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 def _registered(name: str, form: str) -> Callable[[wk.Tensor], Any]:

@@ -1,13 +1,11 @@
 """Numbers without a type of their own beside typed ones, whose type they take."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
 X = np.array([0.55, 0.3])
 FORMULAS = (
@@ -28,18 +26,6 @@ BEYOND = {
     "f32(vec2<u32>(2, -1).x)": "-1 is beyond what u32 holds",
     "f32(2147483648i)": "2147483648i is beyond what i32 holds",
 }
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
-
-
-@pytest.fixture(params=["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"])
-def backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

@@ -1,6 +1,6 @@
 """What is derived goes by what names mean: one may hide another, or stand for it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,6 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.cli.show import gradient_of
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import check_gradient
 
 Array = np.ndarray[Any, Any]
@@ -105,18 +104,6 @@ HIDING: dict[str, tuple[str, Callable[[Array], Array]]] = {
         lambda x: x**2,
     ),
 }  # fmt: skip
-
-
-@pytest.fixture(params=["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"])
-def backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 @pytest.mark.parametrize("name", HIDING)

@@ -1,6 +1,6 @@
 """Derived gradients of products: differences, and the rules of products of matrices."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,6 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.cli.show import gradient_of
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import check_gradient
 
 Array = np.ndarray[Any, Any]
@@ -67,18 +66,6 @@ fn finish(sum: f32, batch: u32, row: u32, col: u32) -> f32 {{
 }
 ONCE = {"distances", "by a gate"}
 """Terms whose slopes depend on the operand."""
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
-
-
-@pytest.fixture(params=["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"])
-def backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def fields(x_shape: tuple[int, ...], scale: float) -> dict[str, Any]:

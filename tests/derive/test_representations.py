@@ -5,14 +5,12 @@ another, and ``combine`` ends in one that depends on both of what it combines, o
 """
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wgsl_kernels as wk
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 
 VALUES = {
     "a sum v + g": """struct R { v: f32, g: f32 }
@@ -85,13 +83,6 @@ GAUGES = (
     "sin(a.g + 2.0 * b.g)", "select(a.g, 0.3 * b.g, a.g < b.g)", "a.g", "b.g", "0.2",
 )  # fmt: skip
 SHAPES = ((2, 3), (1, 18), (3, 40), (2, 100), (66, 72), (65, 7))
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
 
 
 def text_of(name: str, chosen: random.Random) -> str:

@@ -1,6 +1,6 @@
 """Derived gradients of windows that add: differences, and the rules of pooling and convolution."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,6 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.cli.show import gradient_of
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import check_gradient
 
 SUM = """fn init() -> f32 { return 0.0; }
@@ -44,18 +43,6 @@ MOVES: dict[str, tuple[Shape, Shape, dict[str, Any]]] = {
     "padding alone": ((1, 2, 2, 1), (1, 2, 2, 1), {"filter_size": 2, "strides": 2, "pad": 2}),
 }
 """An input that both backends get, a small one for differences, and how windows move."""
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
-
-
-@pytest.fixture(params=["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"])
-def backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def register(text: str) -> Callable[..., wk.Tensor]:

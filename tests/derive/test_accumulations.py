@@ -1,7 +1,7 @@
 """Gradients of reductions, scans and normalizations from their text, against differences."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,6 @@ import pytest
 
 import wgsl_kernels as wk
 from wgsl_kernels.cli.show import gradient_of
-from wgsl_kernels.engine.registry.snapshot import take_snapshot
 from wgsl_kernels.testing import check_gradient
 
 Array = np.ndarray[Any, Any]
@@ -106,18 +105,6 @@ fn combine(a: f32, b: f32) -> f32 { return a * b; }
 fn apply(x: T, total: f32, gain: T) -> T_y { return T_y(x * gain + total * x); }
 """,
 }
-
-
-@pytest.fixture(autouse=True)
-def registered() -> Iterator[None]:
-    before = take_snapshot()
-    yield
-    before.restore()
-
-
-@pytest.fixture(params=["cpu", pytest.param("webgpu", marks=pytest.mark.gpu), "simulator"])
-def backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 def rest(x: wk.Spec, axis: Any) -> tuple[int, ...]:
