@@ -48,13 +48,18 @@ fn rounds_clamped() -> i32 {
   return 0;
 }
 
+fn told_apart(value: i32) -> i32 {
+CASES
+  return -1;
+}
+
 @compute @workgroup_size(1)
 fn main(@builtin(workgroup_id) group: vec3<u32>) {
   let a = x[0];
   let b = x[1];
   y[group.x] = BODY;
 }
-"""
+""".replace("CASES", "\n".join(f"  if (value == {n}) {{ return {n}; }}" for n in range(90)))
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,8 @@ class Quirk:
         backend: The graphics interface: ``Vulkan``, ``OpenGL``, …; empty for any.
         expression: WGSL of type i32, over the i32 values ``a`` and ``b``; ``swapped(a)`` puts a
             value into workgroup memory and gives what was there; ``rounds_clamped()`` is 1 where a
-            counter of 0 to 2 is not what it is clamped to -20 to 20.
+            counter of 0 to 2 is not what it is clamped to -20 to 20; ``told_apart(a)`` is ``a``
+            where that is from 0 to 89, each of them by a return of its own, else -1.
         a: The first value.
         b: The second value.
         wrong: What comes out, the largest of all workgroups' values.
@@ -140,6 +146,18 @@ QUIRKS = (
         wrong=1,
         right=0,
         link="https://www.w3.org/TR/WGSL/#clamp",
+    ),
+    Quirk(
+        since="2026-11-28",
+        what="conditions within more than 80 others are forgotten",
+        adapter="llvmpipe",
+        backend="",
+        expression="told_apart(a)",
+        a=100,
+        b=0,
+        wrong=79,
+        right=-1,
+        link="https://docs.mesa3d.org/drivers/llvmpipe.html",
     ),
     _mesa("7 / 0 is not 7", "a / b", 7, 0, 0, 7, _DIVISION),
     _mesa("7 % 0 is not 0", "a % b", 7, 0, -1, 0, _DIVISION),
