@@ -123,7 +123,7 @@ class ExpressionCompiler:
             if scalar_of(self.type_of(one)) != ABSTRACT_INT:
                 continue
             number = self.module.constants.number_or_none(one)
-            limits = np.iinfo(self.module.scalars[wanted.name])
+            limits = np.iinfo(np.uint32 if wanted == U32 else np.int32)
             if number is not None and not limits.min <= number <= limits.max:
                 self.refuse(f"{int(number)} is beyond what {wanted} holds.", one)
             left += one.arguments if isinstance(one, tree.Call) and number is None else ()
