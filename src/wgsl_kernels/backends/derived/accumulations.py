@@ -24,7 +24,7 @@ from wgsl_kernels.wgsl.derive.accumulations import (
     Accumulation,
     AccumulationNames,
     Element,
-    Parameters,
+    FreeParameters,
     Pulled,
     glue,
     pulled_back,
@@ -249,7 +249,7 @@ def _base(
         for one in names[1:]
         if one in parameters
     ]
-    a, b, i, n, last = Parameters.beside(elements)
+    a, b, i, n, last = FreeParameters.for_inputs(elements)
     total = spell(functions["init"].returns)
     type_ = named.of(functions["init"].returns)
     result = scalar if finish is None and not isinstance(type_, Scalar) else total

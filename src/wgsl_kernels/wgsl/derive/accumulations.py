@@ -56,7 +56,7 @@ class Element:
     is_lifted: bool
 
 
-class Parameters(NamedTuple):
+class FreeParameters(NamedTuple):
     """What functions of an accumulation call what is no input, where no input has the name."""
 
     a: str
@@ -66,7 +66,7 @@ class Parameters(NamedTuple):
     settled: str
 
     @classmethod
-    def beside(cls, elements: Sequence[Element]) -> Parameters:
+    def for_inputs(cls, elements: Sequence[Element]) -> FreeParameters:
         taken = [one.name for one in elements]
         return cls(*[free_name(name, taken) for name in cls._fields])
 
@@ -255,7 +255,7 @@ def _moved(
         returns = spell(forward.functions[f"{p}{name}"].returns)
         return f"{forward.dual(returns)}({p}{name}({', '.join(values)}), {returns}())"
 
-    a, b, i, n, settled = Parameters.beside(moved.elements)
+    a, b, i, n, settled = FreeParameters.for_inputs(moved.elements)
     every = [each.name for each in one.elements]
     slopes = [each == wanted for each in every]
     apply = (
@@ -297,7 +297,7 @@ def glue(one: Accumulation, **bodies: str) -> list[str]:
         **bodies: Of ``init``, ``lift``, ``combine``, ``finish``, ``settle`` and ``apply``.
     """
     p, total, settled, result = one.prefix, *map(made_type, (one.total, one.settled, one.result))
-    own = Parameters.beside(one.elements)
+    own = FreeParameters.for_inputs(one.elements)
     a, b = made_parameter(own.a, total), made_parameter(own.b, total)
     i, n = made_parameter(own.i, made_name("u32")), made_parameter(own.n, made_name("u32"))
     lifted = [made_parameter(each.name, made_type(each.type)) for each in one.lifted]
