@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import keyword
+import math
 import re
 import sys
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -138,14 +140,10 @@ def _check_names(one: NewKernel, attrs: Sequence[str]) -> None:
 
 def _attribute(text: str) -> tuple[str, float | int]:
     name, mark, value = text.partition("=")
-    number: float | int
-    try:
-        number = int(value)
-    except ValueError:
-        try:
-            number = float(value)
-        except ValueError:
-            mark = ""
+    number: float = math.nan
+    for kind in (float, int):
+        with suppress(ValueError):
+            number = kind(value)
     if not mark or not abs(number) <= LARGEST:
         raise ArgumentError(
             f"new: attribute is {text!r}; want a name and a number, as alpha=0.1, of at most "
