@@ -264,13 +264,21 @@ def _fused(call: BatchedCall) -> Result | None:
 
 
 def _rotary(call: BatchedCall) -> Result | None:
-    """Run rotary embeddings of examples that share angles and positions, which no batch has."""
-    _, cos, _, positions = call.inputs
-    is_shared = call.only(0) and cos.ndim == 2 and (positions is None or positions.ndim == 1)
-    if not is_shared:
+    """Run rotary embeddings: as ever if no batch has angles or positions, else as one batch."""
+    of_batch = [0, *(n for n, ndim in ((1, 3), (2, 3), (3, 2)) if _rank(call, n) == ndim)]
+    if any(one is not None and n not in of_batch for n, one in enumerate(call.mapped)):
         return None
-    axis = call.attrs["axis"] % len(call.shape(0)) + 1
-    return call.run(call.mapped[0], *call.inputs[1:], axis=axis)
+    if of_batch == [0]:
+        axis = call.attrs["axis"] % len(call.shape(0)) + 1
+        return call.run(call.mapped[0], *call.inputs[1:], axis=axis)
+    given = list(call.inputs)
+    for n in of_batch:
+        given[n] = _one_batch(call.whole(n))
+    return call.per_example(call.run(*given))
+
+
+def _rank(call: BatchedCall, at: int) -> int | None:
+    return None if call.inputs[at] is None else len(call.shape(at))
 
 
 def _attention(call: BatchedCall) -> Result:
