@@ -39,5 +39,6 @@ def _gradient(dy, q, k):
     return wk.matmul(dy, k), wk.matmul(dy, q, transpose_a=True)
 
 
-S = wk.testing.Sample("CausalScores", attention, ((2, 6, 4),) * 3, rtol=1e-4, atol=1e-5)
+SHAPES = ((2, 6, 4),) * 3
+S = wk.testing.Sample("CausalScores", attention, SHAPES, rtol=1e-4, atol=1e-5, domain=(-9, 9))
 wk.testing.add_samples("CausalScores", S)
