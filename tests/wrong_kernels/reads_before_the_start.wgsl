@@ -1,6 +1,6 @@
 // The first element's neighbour wraps around to a huge index.
 // finds: out-of-bounds-read
-// cpu: x - np.append(0, x[:-1])
+// cpu: x - np.append(x[:1] * 0, x[:-1])
 // shapes: (70,)
 
 struct Params { x_size: u32 }
