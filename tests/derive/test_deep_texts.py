@@ -36,8 +36,8 @@ def after_loops(x: Array, count: int) -> Array:
 
 
 def chain(count: int) -> str:
-    calls = [f"fn f{n}(x: T) -> T {{ return f{n - 1}(x) + 0.25 * x; }}" for n in range(1, count)]
-    return "\n".join(("fn f0(x: T) -> T { return x; }", *calls, op(f"return f{count - 1}(x);")))
+    calls = [f"fn g{n}(x: T) -> T {{ return g{n - 1}(x) + 0.25 * x; }}" for n in range(1, count)]
+    return "\n".join(("fn g0(x: T) -> T { return x; }", *calls, op(f"return g{count - 1}(x);")))
 
 
 BRANCHES = " ".join(f"else if (x > {3 - n / 100}) {{ s += {n}.0; }}" for n in range(60))
