@@ -66,20 +66,18 @@ def _loops(lines: list[_CodeLine]) -> int:
 
 def _tree(lines: list[_CodeLine]) -> ast.FunctionDef:
     """Return the function that lines are, each read by itself."""
-    blocks: list[tuple[list[ast.stmt], int]] = []
-    whole: list[ast.stmt] = []
+    blocks: list[list[ast.stmt]] = [[]]
     for number, (depth, text) in enumerate(lines, 1):
         is_block = text.endswith(":")
         (node,) = ast.parse(f"{text} pass" if is_block else text).body
         ast.increment_lineno(node, number - 1)
-        del blocks[depth:]
-        statements, loops = blocks[-1] if blocks else (whole, 0)
-        statements.append(node)
+        del blocks[depth + 1 :]
+        blocks[-1].append(node)
         if is_block:
             assert isinstance(node, (ast.FunctionDef, ast.If, ast.For))
             node.body = []
-            blocks.append((node.body, loops + isinstance(node, ast.For)))
-    (function,) = whole
+            blocks.append(node.body)
+    ((function,), *_) = blocks
     assert isinstance(function, ast.FunctionDef)
     _outline(function, {one.arg for one in function.args.args})
     return function
