@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wgsl_kernels.simulator.places import Local, MemoryPlace, OwnPlace, Place, RefusedError
 from wgsl_kernels.wgsl.lint.remarks import bare
 from wgsl_kernels.wgsl.syntax import tree
@@ -33,13 +31,14 @@ from wgsl_kernels.wgsl.types.kinds import (
     value_of,
     with_scalar,
 )
-from wgsl_kernels.wgsl.types.values import known_literal, literal_value
+from wgsl_kernels.wgsl.types.values import Known, converted, known_literal, literal_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import NoReturn
 
     from wgsl_kernels.simulator.module import ModuleCompiler
+    from wgsl_kernels.wgsl.types.values import Kind
 
 ABSTRACT = (ABSTRACT_INT, ABSTRACT_FLOAT)
 COMPONENTS = {name: number % 4 for number, name in enumerate("xyzwrgba")}
@@ -117,14 +116,14 @@ class ExpressionCompiler:
         """Refuse an integer without a type of its own that the wanted type does not hold."""
         if wanted is None or wanted.name not in INTEGERS or wanted in ABSTRACT:
             return
+        kind: Kind = "u32" if wanted == U32 else "i32"
         left: list[tree.Expression] = [node]
         while left:
             one = left.pop()
             if scalar_of(self.type_of(one)) != ABSTRACT_INT:
                 continue
             number = self.module.constants.number_or_none(one)
-            limits = np.iinfo(np.uint32 if wanted == U32 else np.int32)
-            if number is not None and not limits.min <= number <= limits.max:
+            if number is not None and converted(Known("int", int(number)), kind) is None:
                 self.refuse(f"{int(number)} is beyond what {wanted} holds.", one)
             left += one.arguments if isinstance(one, tree.Call) and number is None else ()
 
