@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 POISONS = (0x7FC0DEAD, 0)
 """What new memory holds: a NaN as a float and a large number as an integer; and zeros."""
-UNWRITTEN = " Nothing has written there. Write every element of the output, or pass init=."
+_WRITE = "Write every element of the output, or pass init=."
+UNWRITTEN = f" Nothing has written there. {_WRITE}"
 
 
 def _device() -> Device:
@@ -140,7 +141,7 @@ def shows_poison(outputs: Iterable[tuple[object, Array]], index: tuple[int, ...]
 
 def _cause(subject: Subject, case: Case) -> str:
     """Return of which memory results depend, and what to do; empty where a wrong access tells."""
-    plain = ". Write every element of the output, or pass init=."
+    plain = f". {_WRITE}"
     found = faults.attempted(lambda: unwritten(case), None, ShaderError)
     if found is None:  # it does what is not simulated
         return plain
