@@ -45,20 +45,8 @@ def rename(names: Names, new: Mapping[str, str]) -> tuple[Edit, ...]:
             has = "declared" if name in declared else "used"
             file = module.text.file
             raise ValueError(f"{old!r} cannot be called {name!r}: {file} has it {has}.")
-    local = _hiding(names, frozenset(new.values()))
-    edits: list[Edit] = []
-    for symbol in names.symbols:
-        wanted = new.get(symbol.name) if symbol.is_global else local.get(symbol)
-        if wanted is not None:
-            edits.append(_edit(symbol.ident, wanted))
-    for use in names.uses:
-        if use.symbol is None or use.symbol.is_global:
-            wanted = new.get(use.ident.name)
-        else:
-            wanted = local.get(use.symbol)
-        if wanted is not None:
-            edits.append(_edit(use.ident, wanted))
-    return tuple(sorted(edits, key=lambda edit: edit.span.begin))
+    own = {one: new[one.name] for one in names.symbols if one.is_global and one.name in new}
+    return _edits(names, own | _hiding(names, frozenset(new.values())), new)
 
 
 def unhide(names: Names, meant: Collection[str]) -> tuple[Edit, ...]:
@@ -81,10 +69,7 @@ def unhide(names: Names, meant: Collection[str]) -> tuple[Edit, ...]:
                 new[symbol] = fresh(f"{symbol.name}_", taken)
                 taken.add(new[symbol])
             declared.add(symbol.name)
-    edits = [_edit(symbol.ident, wanted) for symbol, wanted in new.items()]
-    uses = [(use.ident, new.get(use.symbol)) for use in names.uses if use.symbol is not None]
-    edits += [_edit(ident, wanted) for ident, wanted in uses if wanted is not None]
-    return tuple(sorted(edits, key=lambda edit: edit.span.begin))
+    return _edits(names, new, {})
 
 
 def fresh(name: str, taken: Collection[str]) -> str:
@@ -102,6 +87,16 @@ def _hiding(names: Names, wanted: frozenset[str]) -> dict[Symbol, str]:
         return not symbol.is_global and symbol.name in wanted
 
     return {s: fresh(f"{s.name}_", taken) for s in names.symbols if hides(s)}
+
+
+def _edits(names: Names, own: Mapping[Symbol, str], outside: Mapping[str, str]) -> tuple[Edit, ...]:
+    """Return the edits that give symbols other names, and what the module does not declare."""
+    edits = [_edit(symbol.ident, wanted) for symbol, wanted in own.items()]
+    for use in names.uses:
+        wanted = outside.get(use.ident.name) if use.symbol is None else own.get(use.symbol)
+        if wanted is not None:
+            edits.append(_edit(use.ident, wanted))
+    return tuple(sorted(edits, key=lambda edit: edit.span.begin))
 
 
 def _edit(ident: Ident, name: str) -> Edit:
