@@ -11,9 +11,9 @@ from wgsl_kernels.wgsl.syntax.printer import spell
 from wgsl_kernels.wgsl.syntax.walk import descendants
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    from wgsl_kernels.wgsl.names.resolve import Names, Symbol
+    from wgsl_kernels.wgsl.names.resolve import Symbol
     from wgsl_kernels.wgsl.types.constants import ConstantValues
 
 _VECTORS = ("global_invocation_id", "local_invocation_id", "num_workgroups", "workgroup_id")
@@ -27,10 +27,9 @@ _KINDS = {"let": "a let", "parameter": "a parameter", "var": "a var", "override"
 
 
 def declaration_remarks(
-    module: tree.Module, names: Names, constants: ConstantValues
+    module: tree.Module, meant: Mapping[int, Symbol], constants: ConstantValues
 ) -> Iterator[Remark]:
     """Yield the declarations that no compiler takes, each with what to write."""
-    meant = {use.ident.begin: use.symbol for use in names.uses if use.symbol is not None}
     for struct in module.structs.values():
         yield from _twice(struct.fields)
     for variable in module.variables.values():
@@ -115,7 +114,7 @@ def _of_entry(parameter: tree.Parameter, module: tree.Module) -> Iterator[Remark
 
 def _of_type(
     node: tree.Name,
-    meant: dict[int, Symbol],
+    meant: Mapping[int, Symbol],
     constants: ConstantValues,
     *,
     may_be_late: bool,

@@ -111,7 +111,7 @@ def _unknown(names: Names, known: Collection[str]) -> Iterator[Remark]:
 
 def _immutable(module: tree.Module, names: Names) -> Iterator[Remark]:
     """Yield assignments to what cannot change."""
-    meant = {use.ident.begin: use.symbol for use in names.uses}
+    meant = names.meant
     for function in functions_of(module):
         for node in descendants(function.body):
             if not isinstance(node, (tree.Assign, tree.IncrementStatement)) or node.target is None:

@@ -15,7 +15,7 @@ from wgsl_kernels.wgsl.types.kinds import VOID, Array, Pointer, Vector
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
 
-    from wgsl_kernels.wgsl.names.resolve import Names, Symbol
+    from wgsl_kernels.wgsl.names.resolve import Symbol
     from wgsl_kernels.wgsl.types.infer import Types
 
 _KINDS = {"var": "a var", "let": "a let", "const": "a const", "parameter": "a parameter"}
@@ -23,10 +23,9 @@ _TYPE = re.compile(r"(?:vec[234]|mat[234]x[234])[fhiu]?|[iu]32|f16|f32|bool|arra
 
 
 def name_uses(
-    module: tree.Module, types: Types, names: Names, imported: Collection[str]
+    module: tree.Module, types: Types, meant: Mapping[int, Symbol], imported: Collection[str]
 ) -> Iterator[Remark]:
     """Yield the names that stand where what they mean cannot, each with what to write."""
-    meant = {use.ident.begin: use.symbol for use in names.uses if use.symbol is not None}
     for declaration in module.declarations:
         for node in descendants(declaration):
             for one in _values(node):

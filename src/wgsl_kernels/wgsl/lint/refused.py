@@ -65,10 +65,10 @@ def refusals(
         names: What its names mean.
         imported: The names that it imports, which are none of WGSL's own.
     """
-    constants = constants_of(module)
-    yield from statement_remarks(module, types, names, constants, imported)
-    yield from declaration_remarks(module, names, constants)
-    yield from name_uses(module, types, names, imported)
+    constants, meant = constants_of(module), names.meant
+    yield from statement_remarks(module, types, meant, constants, imported)
+    yield from declaration_remarks(module, meant, constants)
+    yield from name_uses(module, types, meant, imported)
     for function in functions_of(module):
         yield from _parameters(function)
         assert isinstance(function.body, tree.CompoundStatement)

@@ -12,9 +12,9 @@ from wgsl_kernels.wgsl.syntax.walk import children, descendants
 from wgsl_kernels.wgsl.types.kinds import INTEGERS, VOID, Scalar, concrete, converts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
 
-    from wgsl_kernels.wgsl.names.resolve import Names
+    from wgsl_kernels.wgsl.names.resolve import Symbol
     from wgsl_kernels.wgsl.types.constants import ConstantValues
     from wgsl_kernels.wgsl.types.infer import Types
 
@@ -26,19 +26,18 @@ _LIMITED = ("atomic", "subgroup", "quad", "workgroup", "storage", "texture")
 def statement_remarks(
     module: tree.Module,
     types: Types,
-    names: Names,
+    meant: Mapping[int, Symbol],
     constants: ConstantValues,
     imported: Collection[str],
 ) -> Iterator[Remark]:
     """Yield the statements that no compiler takes where they stand, each with what to write."""
-    fixed = {use.ident.begin: use.symbol for use in names.uses if use.symbol is not None}
     for function in functions_of(module):
         yield from _jumps(function.body)
         for node in descendants(function.body):
             if isinstance(node, tree.Switch):
                 yield from _clauses(node, types, constants)
                 for name in _selected(node):
-                    symbol = fixed.get(name.ident.begin)
+                    symbol = meant.get(name.ident.begin)
                     if symbol is not None and symbol.kind != "const":
                         words = f"a case is a constant, and {name.name} is none. Write if."
                         yield Remark("does-not-compile", words, name.span)

@@ -64,7 +64,7 @@ class _Uniformity:
     def __init__(self, module: tree.Module) -> None:
         self.module = module
         names = names_of(module)
-        self.meant = {use.ident.begin: use.symbol for use in names.uses if use.symbol is not None}
+        self.meant = names.meant
         self.declared = {symbol.ident.begin: symbol for symbol in names.symbols}
         self.aliases = module.aliases
         self.functions = {one.ident.name: one for one in functions_of(module)}

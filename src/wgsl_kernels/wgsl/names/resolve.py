@@ -87,6 +87,11 @@ class Names:
         return self._needs[id(declaration)]
 
     @property
+    def meant(self) -> dict[int, Symbol]:
+        """What each name in use means that the module declares, by where the name begins."""
+        return {one.ident.begin: one.symbol for one in self.uses if one.symbol is not None}
+
+    @property
     def unresolved(self) -> tuple[Use, ...]:
         """The uses of names that neither the module nor WGSL declares."""
         return tuple(use for use in self.uses if use.is_unresolved)
